@@ -35,7 +35,8 @@ function hasFields({ additional_kwargs: fields, response_metadata: metadata }: A
   // Anthropic's client puts the whole response there, without its content.
   if (!isRecord(fields) || typeof fields["role"] === "string") return false;
   // Google's and Cohere's clients put there what they also note about the response.
-  const isNote = (name: string) => isMarkName(name) || UNSAID.test(name) || Object.hasOwn(Object(metadata), name);
+  const isNote = (name: string) =>
+    isMarkName(name) || UNSAID.test(name) || Object.hasOwn(Object(metadata), name);
   return Object.entries(fields).some(([name, value]) => !isNote(name) && says(value));
 }
 

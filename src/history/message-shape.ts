@@ -158,7 +158,9 @@ export function withoutNulls<T extends BaseMessage>(message: T): T {
   }
   const calls: unknown = Reflect.get(message, "tool_calls");
   if (Array.isArray(calls) && calls.some((call) => Object(call)["args"] === null))
-    changes["tool_calls"] = calls.map((call) => (Object(call)["args"] === null ? { ...call, args: {} } : call));
+    changes["tool_calls"] = calls.map((call) =>
+      Object(call)["args"] === null ? { ...call, args: {} } : call,
+    );
   return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 

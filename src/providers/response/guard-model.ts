@@ -85,7 +85,8 @@ function withGuardedChunks(
     carryHostFields(model, identity),
   );
   async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const ask = (client: BaseChatModel) => guardedResponse({ model: client, guard, habit, messages, options }, run);
+    const ask = (client: BaseChatModel) =>
+      guardedResponse({ model: client, guard, habit, messages, options }, run);
     const message = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
@@ -230,7 +231,8 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
   let response = await (streams ? tellRetries(model, onRetry, () => askStreaming(request, client)) : ask());
   for (let attempts = 0; "reason" in response; attempts += 1) {
     onBroken(response);
-    if (attempts >= maxFallbackAttempts || LASTING_REASONS.has(response.reason)) throw noWholeResponse(response, attempts);
+    if (attempts >= maxFallbackAttempts || LASTING_REASONS.has(response.reason))
+      throw noWholeResponse(response, attempts);
     options.signal?.throwIfAborted();
     response = await ask();
   }

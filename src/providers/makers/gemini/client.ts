@@ -164,13 +164,19 @@ function isFunctionCall(block: unknown): boolean {
  * no text.
  */
 
+/** Undefined if the prompt was not blocked. Gemini's `OTHER` is no reason. */
+function blockedReasonIn(feedback: unknown): string | undefined {
+  const reason = textIn(feedback, "blockReason");
+  return reason === "OTHER" ? "blocked" : reason;
+}
+
 const NO_CONTENT = { role: "model", parts: [] };
 
 function withCandidate(response: unknown): unknown {
   if (!isRecord(response)) return response;
   const { candidates, promptFeedback } = response;
   const first: unknown = Array.isArray(candidates) ? candidates[0] : undefined;
-  const finishReason = textIn(promptFeedback, "blockReason");
+  const finishReason = blockedReasonIn(promptFeedback);
   if (isRecord(first) && first["content"] === undefined)
     return { ...response, candidates: [{ ...first, content: NO_CONTENT }] };
   if (isRecord(first) || finishReason === undefined) return response;
@@ -219,7 +225,7 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
       try {
         return await model._generate.call(this, messages, options, run);
       } catch (error) {
-        const finishReason = textIn(error, "blockReason");
+        const finishReason = blockedReasonIn(error);
         if (finishReason === undefined) throw error;
         const message = new AIMessage({ content: "", response_metadata: { finishReason } });
         return { generations: [{ text: "", message }] };
@@ -235,7 +241,7 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
       const watching = {
         handleCustomEvent: async (name: string, data: unknown): Promise<void> => {
           if (isRecord(data) && isRecord(data["chunk"]))
-            finishReason ??= textIn(data["chunk"]["promptFeedback"], "blockReason");
+            finishReason ??= blockedReasonIn(data["chunk"]["promptFeedback"]);
           await run?.handleCustomEvent(name, data);
         },
         handleLLMNewToken: async (...token: readonly unknown[]): Promise<void> =>
