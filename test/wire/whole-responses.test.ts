@@ -7,11 +7,12 @@ import { ChatGoogle } from "@langchain/google/node";
 import { MemorySaver } from "@langchain/langgraph";
 import type { ChatOpenAIFields } from "@langchain/openai";
 import { createAgent } from "langchain";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import { createAgentGraph, pairedMessagesReducer, repairHistory } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { anthropicAt, geminiAt, openAIAt } from "../support/clients.js";
+import { startModelServer } from "../support/model-server.js";
 import { openAgentThread, openThread } from "../support/open-thread.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
 import { type Answer, anthropic, gemini, openAI, serve } from "../support/strict-provider/serve-responses.js";
@@ -70,7 +71,7 @@ interface ChatForm {
   /** @default "stop" */
   readonly finish?: string | null;
   /** Where the stream has its usage. @default "end" */
-  readonly usage?: "end" | "always" | "first" | "never";
+  readonly usage?: "end" | "always" | "first" | "last piece" | "never";
 }
 
 /** A message of Chat Completions, as its body has it. In a stream it comes in these pieces. */
@@ -97,7 +98,11 @@ function chat(message: Fields, form: ChatForm = {}, pieces: readonly Fields[] = 
       ...deltas.map((delta, index) =>
         event(
           [{ index: 0, delta, finish_reason: null }],
-          usage === "always" || (usage === "first" && index === 0) ? { usage: USAGE } : {},
+          usage === "always" ||
+            (usage === "first" && index === 0) ||
+            (usage === "last piece" && index === deltas.length - 1)
+            ? { usage: USAGE }
+            : {},
         ),
       ),
       ...(finish === null ? [] : [event([{ index: 0, delta: {}, finish_reason: finish }])]),
@@ -323,48 +328,78 @@ describe.each(AGENTS)("%s", (_, open) => {
   });
 });
 
-const call = { id: "call_1", type: "function", function: { name: "look", arguments: "{}" } };
-const callPieces = [{ tool_calls: [{ ...call, index: 0 }] }];
+const callPieces = (written: string | null) => [
+  {
+    tool_calls: [
+      { index: 0, id: "call_1", type: "function", function: { name: "look", arguments: written } },
+    ],
+  },
+];
 
 describe.each(AGENTS)("a stream without a finish reason, under %s,", (_, open) => {
   /** The streams are cut, or never have a reason. */
   const ask = async (answers: readonly Answer[]) => {
     const served = await serveAll(...answers);
     looked.splice(0);
-    const thread = open(chatAt(served.url, { model: `of-${served.url}` }));
+    const thread = open(chatAt(served.url));
     const { error } = await thread.send("Hello");
     expect(error).toBeUndefined();
     return served.requests.map(({ body }) => body["stream"] ?? false);
   };
 
   it("is whole if its usage came last", async () => {
-    expect(await ask([chat({ content: "Hi." }, { finish: null })])).toEqual([true]);
-    const calls = chat({ tool_calls: [call] }, { finish: null }, callPieces);
-    expect(await ask([calls, chat({ content: "Clear." }, { finish: null })])).toEqual([true, true]);
-    expect(looked).toHaveLength(1);
+    const hi = chat({ content: "Hi." }, { finish: null });
+    expect(await ask([hi])).toEqual([true]);
+    const pieces = [{ content: "H" }, { content: "i." }];
+    expect(await ask([chat({}, { finish: null, usage: "last piece" }, pieces)])).toEqual([true]);
+    for (const args of ["{}", "", null]) {
+      const calls = chat({}, { finish: null }, callPieces(args));
+      expect(await ask([calls, hi])).toEqual([true, true]);
+      expect(looked).toEqual([{}]);
+    }
   });
 
-  it.each(["never", "first", "always"] as const)("is asked for again if its usage came %s", async (usage) => {
-    expect(await ask([chat({ content: "Hi." }, { finish: null, usage }), hello])).toEqual([true, false]);
-  });
+  it.each(["never", "first", "always", "last piece"] as const)(
+    "is asked for again if its usage came elsewhere (%s)",
+    async (usage) => {
+      expect(await ask([chat({ content: "Hi." }, { finish: null, usage }), hello])).toEqual([true, false]);
+    },
+  );
 
   it("is asked for again if a call is cut", async () => {
-    const half = [{ tool_calls: [{ ...call, index: 0, function: { name: "look", arguments: '{"a' } }] }];
-    const cut = chat({}, { finish: null }, half);
+    const cut = chat({}, { finish: null }, callPieces('{"a'));
     expect(await ask([cut, hello])).toEqual([true, false]);
     expect(looked).toEqual([]);
   });
 
-  it("is known from the host and the name of its model, whichever object asks", async () => {
-    const silent = chat({ content: "Hi." }, { finish: null, usage: "never" });
-    const { url, requests } = await serveAll(silent, silent, silent, silent, hello, silent, hello);
-    const send = (name: string) => open(chatAt(url, { model: name })).send("Hello");
-    const streams = () => requests.splice(0).map(({ body }) => body["stream"] ?? false);
-    await send("one");
-    expect(streams()).toEqual([true, false]);
-    requests.push(...Array(2).fill({ body: {} }));
-    await send("one");
-    expect(streams().slice(2)).toEqual([true]);
+  it("is asked for again only once for a model's name at a host, whichever object asks", async () => {
+    const fault = "without a finish reason";
+    const server = await startModelServer(() => ({ text: "As ever.", finish: null, fault }));
+    onTestFinished(() => server.stop());
+    const requestsOf = async (model: string) => {
+      const before = server.requests.length;
+      const { error } = await open(openAIAt(server.url, { model })).send("Hello");
+      expect(error).toBeUndefined();
+      return server.requests.slice(before).map(({ stream }) => stream);
+    };
+    expect(await requestsOf("one")).toEqual([true, false]);
+    expect(await requestsOf("one")).toEqual([true]);
+    expect(await requestsOf("two")).toEqual([true, false]);
+    const other = await startModelServer(() => ({ text: "Hi." }));
+    onTestFinished(() => other.stop());
+    await open(openAIAt(other.url, { model: "one" })).send("Hello");
+    expect(await requestsOf("one")).toEqual([true]);
+  });
+
+  it("is asked for again after a single finish reason of its model", async () => {
+    const whole = { text: "Hi." };
+    const cut = { text: "As ever.", finish: null, fault: "without a finish reason" as const };
+    const replies = [cut, cut, whole, cut, cut, cut, cut];
+    const server = await startModelServer(() => replies.shift() ?? whole);
+    onTestFinished(() => server.stop());
+    for (let run = 0; run < 4; run += 1) await open(openAIAt(server.url, { model: "three" })).send("Hello");
+    const streams = server.requests.map(({ stream }) => stream);
+    expect(streams).toEqual([true, false, true, true, false, true, false]);
   });
 });
 

@@ -51,6 +51,7 @@ export function faultOf(
 ): BrokenReason | undefined {
   const reason = finishReasonOf(message, streamed);
   const finish = finishKindOf(reason);
+  const isFinished = finish !== undefined || (streamed !== undefined && endsWithUsage(streamed.chunks));
   const hasCalls = callsOf(message).length > 0;
   const isEmpty = isEmptyMessage(message);
   if (finish === "pending" && isEmpty) return "pending";
@@ -60,11 +61,9 @@ export function faultOf(
   if (hasCalls) {
     // Even if all arguments are valid: the rest of the response is unknown.
     if (finish === "limit") return "cut-off-calls";
-    if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
-      return "cut-off-arguments";
+    if (streamed !== undefined && !hasWholeArguments(message, isFinished)) return "cut-off-arguments";
   }
-  if (streamed !== undefined && finish === undefined && isFinishReasonDue(streamed))
-    return "no-finish-reason";
+  if (streamed !== undefined && !isFinished && isFinishReasonDue(streamed)) return "no-finish-reason";
   if (isEmpty && finish === "limit") return "spent-limit";
   // A call in a form that nobody knows is still there.
   if (!hasCalls && finish === "calls" && !hasMoreThanText(message)) return "missing-calls";
@@ -130,31 +129,33 @@ export function finishReasonOf(
 /**
  * Whether a complete response would have a finish reason. Not every model gives one: LangChain's fakes, scripted models
  * and some compatible servers do not. Real providers' clients name the provider or the model on every chunk. Without
- * such a name, a missing finish reason means nothing. With it, the stream was cut, unless its usage shows its end, or
- * the same model has given a complete response without a reason.
+ * such a name, a missing finish reason means nothing. With it, the stream was cut, unless the same model has given a
+ * complete response without a reason.
  */
 function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boolean {
-  if (omitsFinishReason || endsWithUsage(chunks)) return false;
+  if (omitsFinishReason) return false;
   return chunks.some(({ message: { response_metadata: metadata } }) =>
     ["model_provider", "model_name", "model"].some((field) => typeof metadata?.[field] === "string"),
   );
 }
 
 /**
- * Whether the usage came after all content. Hosts that count at the end send it last. Those that count from the
- * beginning on, as Anthropic and Gemini do, send it with each chunk or before the content, where it shows no end.
+ * Whether the usage shows the stream's end: it came after all content, or with the last piece and no other. Hosts that
+ * count from the beginning on, as Anthropic and Gemini do, send it before the content or with each piece.
  */
 function endsWithUsage(chunks: StreamedResponse["chunks"]): boolean {
-  const isCounted = chunks.map(({ message }) => hasUsage(message));
+  const first = chunks.findIndex(({ message }) => hasUsage(message));
   const last = chunks.findLastIndex(({ message }) => hasContent(message));
-  return isCounted.indexOf(true) > last;
+  const isLater = first === last && chunks.slice(0, last).some(({ message }) => hasContent(message));
+  return first > last || isLater;
 }
 
 /** OpenAI's client repeats the last usage at the end. Each chunk's metadata has the usage that came with it. */
 function hasUsage(message: BaseMessageChunk): boolean {
-  const usage: unknown = message.response_metadata?.["usage"];
-  const isCounted = "usage_metadata" in message && message.usage_metadata !== undefined;
-  return isCounted || (isRecord(usage) && Object.keys(usage).length > 0);
+  return [Reflect.get(message, "usage_metadata"), message.response_metadata?.["usage"]].some(
+    (usage) =>
+      isRecord(usage) && Object.values(usage).some((count) => typeof count === "number" && count > 0),
+  );
 }
 
 function hasContent(message: BaseMessageChunk): boolean {
