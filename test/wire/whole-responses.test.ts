@@ -113,6 +113,11 @@ function chat(message: Fields, form: ChatForm = {}, pieces: readonly Fields[] = 
 
 const hello = chat({ content: "Hello." });
 
+const noted = gemini([{ text: "" }], {
+  finishMessage: "Done.",
+  safetyRatings: [{ category: "HARM_CATEGORY_HARASSMENT", probability: "LOW" }],
+});
+
 /** A response of the Responses API with this status. */
 function withStatus(status: string, output: readonly Fields[] = [], more: object = {}): Answer {
   const { body, events } = openAI(...output);
@@ -205,6 +210,8 @@ describe.each(AGENTS)("%s", (_, open) => {
       ["Claude's head", anthropic([]), anthropicAt],
       ["a thought of Gemini", gemini([{ text: "Hm.", thought: true }]), googleAt],
       ["a signature of Gemini", gemini([{ text: "", thoughtSignature: "c2ln" }]), googleAt],
+      ["what Gemini notes of a response", noted, googleAt],
+      ["what Gemini notes of a response, in the older client", noted, geminiWith],
     ])("%s alone is empty, and asked for again", async (_kind, answer, modelAt) => {
       const { url, requests } = await serveAll(answer, answer, answer);
       const thread = open(modelAt(url, more), { maxStreamFallbackAttempts: 2 });
@@ -326,6 +333,17 @@ describe.each(AGENTS)("%s", (_, open) => {
     expect(JSON.stringify(requests[1]?.body)).not.toContain("[text]");
     expect(requests[1]?.body["messages"]).toEqual(requests[2]?.body["messages"]);
   });
+});
+
+it("a model whose reasoning took all tokens is followed by the fallback model", async () => {
+  const spent = await serveAll(chat({ reasoning_content: "Hm." }, { finish: "length" }));
+  const other = await serveAll(hello);
+  const [[, open]] = AGENTS;
+  const thread = open(chatAt(spent.url), { fallbackModels: [chatAt(other.url)] });
+  const { error, messages } = await thread.send("Hello");
+  expect(error).toBeUndefined();
+  expect([spent.requests.length, other.requests.length]).toEqual([1, 1]);
+  expect(messages.at(-1)?.text).toBe("Hello.");
 });
 
 const callPieces = (written: string | null) => [
