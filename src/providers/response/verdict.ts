@@ -140,14 +140,13 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boo
 }
 
 /**
- * Whether the usage shows the stream's end: it came after all content, or with the last piece and no other. Hosts that
- * count from the beginning on, as Anthropic and Gemini do, send it before the content or with each piece.
+ * Whether the usage shows the stream's end, because it came after all content. Hosts that count from the beginning on,
+ * as Anthropic and Gemini do, send it before the content or with each piece of it.
  */
 function endsWithUsage(chunks: StreamedResponse["chunks"]): boolean {
   const first = chunks.findIndex(({ message }) => hasUsage(message));
   const last = chunks.findLastIndex(({ message }) => hasContent(message));
-  const isLater = first === last && chunks.slice(0, last).some(({ message }) => hasContent(message));
-  return first > last || isLater;
+  return first > last;
 }
 
 /** OpenAI's client repeats the last usage at the end. Each chunk's metadata has the usage that came with it. */
