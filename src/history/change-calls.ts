@@ -19,6 +19,7 @@ import { storableCopy } from "./storable.js";
 
 /** Raw calls as the provider wrote them. All clients read `tool_calls` first, so these fields are not needed. */
 const RAW_FIELDS = ["tool_calls", "function_call"] as const;
+type RawField = (typeof RAW_FIELDS)[number];
 /** What an entry of a call says in any form. All else is the provider's, or its host's, and stays with the call. */
 const CALL_FIELDS: ReadonlySet<string> = new Set([
   ...["id", "call_id", "type", "name", "args", "input", "arguments", "function"],
@@ -43,14 +44,14 @@ export function withListedCalls(message: AIMessage): AIMessage {
   const invalid = recordsIn(message.invalid_tool_calls);
   const { content } = message;
   const hasCallBlocks = recordsIn(content).some(isAnyCallBlock);
-  const hasRaw = hasRawFields(message);
+  const raw = rawFieldsOf(message);
   const given = givenFields(message);
   const isWhole = given === undefined && invalid.length === 0 && listed.every(isSound);
-  if (!hasCallBlocks && !hasRaw && isWhole) return message;
+  if (!hasCallBlocks && raw.length === 0 && isWhole) return message;
 
   const calls = [...listed, ...invalid].map((entry) => soundCall({ ...given?.(entry), ...entry }));
   const additional_kwargs = { ...message.additional_kwargs };
-  for (const name of RAW_FIELDS) delete additional_kwargs[name];
+  for (const name of raw) delete additional_kwargs[name];
   return copyMessage(message, {
     tool_calls: [...calls, ...unlistedCalls(message, calls).map(soundCall)],
     invalid_tool_calls: [],
@@ -70,9 +71,12 @@ export function withSentCalls<T extends BaseMessage>(message: T): T | AIMessage 
 
 type Fields = Readonly<Record<string, unknown>>;
 
-function hasRawFields({ additional_kwargs }: AIMessage): boolean {
-  for (const name of RAW_FIELDS) if (additional_kwargs?.[name] !== undefined) return true;
-  return false;
+/** A call in the old form stands nowhere else if the message has no other call. */
+function rawFieldsOf(message: AIMessage): readonly RawField[] {
+  const { additional_kwargs: fields } = message;
+  const given = RAW_FIELDS.filter((name) => fields?.[name] != null);
+  const isAlone = given[0] === "function_call" && callsOf(message).length === 0;
+  return isAlone ? [] : given;
 }
 
 function isAnyCallBlock(block: unknown): boolean {
@@ -136,9 +140,9 @@ type Edit = (entry: Fields, index: number | undefined, place: Place) => Fields |
 function withEditedCalls(message: AIMessage, edit: Edit): AIMessage {
   const calls = callsOf(message);
   const { tool_calls = [], invalid_tool_calls = [], content, additional_kwargs } = message;
-  const { tool_calls: raw = [], ...others } = additional_kwargs;
+  const { tool_calls: raw, ...others } = additional_kwargs;
   const listed = numbering(calls);
-  const keptRaw = editEntries(raw, numbering(calls), edit, "raw");
+  const keptRaw = editEntries(raw ?? [], numbering(calls), edit, "raw");
   return copyMessage(message, {
     tool_calls: editEntries(tool_calls, listed, edit, "listed"),
     invalid_tool_calls: editEntries(invalid_tool_calls, listed, edit, "invalid"),

@@ -42,9 +42,12 @@ const mendBlock: Mend = (block) => {
 };
 
 const mendName: Mend = (name) => (isTextOrMissing(name) ? name : undefined);
-const orNone: Mend = (list) => (list === undefined ? list : []);
-const mendCalls = listOf(mendCall, orNone);
-const mendRawCalls = listOf((entry) => (isRecord(entry) ? entry : undefined), orNone);
+const mendCalls = listOf(mendCall, (list) => (list === undefined ? list : []));
+/** OpenAI's client keeps a host's null. */
+const mendRawCalls = listOf(
+  (entry) => (isRecord(entry) ? entry : undefined),
+  (list) => (isMissing(list) ? list : []),
+);
 
 const mendContent = listOf(mendBlock, (content) =>
   isText(content) ? content : isMissing(content) ? "" : jsonText(content),
@@ -140,6 +143,24 @@ function mendFields<T extends BaseMessage>(message: T): T {
   }))
     if (!name.startsWith("lc_") && demandOnField(name, value) !== undefined)
       changes[name] = storableCopy(value);
+  return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
+}
+
+/**
+ * A copy of the message with nothing in the place of each null, as hosts and clients mean it: no calls, no content, no
+ * arguments. A message without such a null is returned as it is.
+ */
+export function withoutNulls<T extends BaseMessage>(message: T): T {
+  const changes: Record<string, unknown> = {};
+  for (const { name, mend } of fieldsOf(message.type)) {
+    const value: unknown = Reflect.get(message, name);
+    if (value === null) changes[name] = mend(value) ?? undefined;
+  }
+  const calls: unknown = Reflect.get(message, "tool_calls");
+  if (Array.isArray(calls) && calls.some((call) => Object(call)["args"] === null))
+    changes["tool_calls"] = calls.map((call) =>
+      Object(call)["args"] === null ? { ...call, args: {} } : call,
+    );
   return Object.keys(changes).length === 0 ? message : (copyMessage<BaseMessage>(message, changes) as T);
 }
 

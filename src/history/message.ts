@@ -186,11 +186,14 @@ export function withTextFor(content: readonly Block[], isTaken: (block: Block) =
 }
 
 const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
+  // Without a text. Anthropic's client streams a text's citations as a block of their own.
+  "text",
   "thinking",
   "redacted_thinking",
   "reasoning",
   "compaction",
   "functionCall",
+  "input_json_delta",
   "tool_call",
   "input_json_delta",
   "reasoning_content",

@@ -18,7 +18,7 @@ import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
-import { issueOfShape, mendMessage } from "./message-shape.js";
+import { issueOfShape, mendMessage, withoutNulls } from "./message-shape.js";
 import { createRepair, type Repair } from "./reducer/repair.js";
 import { isReadBack } from "./storable.js";
 
@@ -135,11 +135,11 @@ function soundForm(message: BaseMessage): BaseMessage | undefined {
 export function convertMessage(value: unknown): BaseMessage | undefined {
   try {
     const message = isStoredForm(value)
-      ? mapStoredMessageToChatMessage({ ...value, data: { ...value.data } })
+      ? mapStoredMessageToChatMessage({ ...value, data: copyFields(value.data) as StoredMessage["data"] })
       : convertLike(value);
     if (!isMarked(message)) return undefined;
     assertReadable(message);
-    return isChunk(message) || !isReadBack(message) ? ofStoredClass(message) : message;
+    return withoutNulls(isChunk(message) || !isReadBack(message) ? ofStoredClass(message) : message);
   } catch {
     return undefined;
   }
@@ -156,7 +156,7 @@ export function isMessage(value: unknown): value is BaseMessage {
 
 /** LangChain throws for the whole message if it cannot read one of its calls. */
 function convertLike(value: unknown): BaseMessage {
-  const like = ownedCopy(value) as BaseMessageLike;
+  const like = withEmptyArguments(ownedCopy(value)) as BaseMessageLike;
   try {
     return coerceMessageLikeToMessage(like);
   } catch (error) {
@@ -165,6 +165,17 @@ function convertLike(value: unknown): BaseMessage {
     const message = coerceMessageLikeToMessage({ ...Object(like), tool_calls: [] });
     return copyMessage<BaseMessage>(message, { tool_calls: calls.map(convertCall) } as object);
   }
+}
+
+/** A chat completion in which calls without arguments have empty ones. LangChain reads only calls with JSON there. */
+function withEmptyArguments(like: unknown): unknown {
+  if (!isRecord(like) || isMarked(like) || !Array.isArray(like["tool_calls"])) return like;
+  const tool_calls = like["tool_calls"].map((call: unknown) => {
+    const body = isRecord(call) ? call["function"] : undefined;
+    if (!isRecord(body) || String(body["arguments"] ?? "").trim() !== "") return call;
+    return { ...Object(call), type: "function", function: { ...body, arguments: "{}" } };
+  });
+  return { ...like, tool_calls };
 }
 
 function convertCall(call: unknown): unknown {
@@ -197,7 +208,10 @@ function isStoredForm(value: unknown): value is StoredMessage {
   return "type" in value && isRecord(value["data"]) && "content" in value["data"];
 }
 
-/** Message constructors change their argument, so plain objects are copied first. */
+/**
+ * Message constructors change their argument, so plain objects are copied first. Null stands for a field that is left
+ * out, and not all constructors know that.
+ */
 function ownedCopy(value: unknown): unknown {
   if (!isRecord(value) || isMarked(value)) return value;
   return "lc" in value && "kwargs" in value
@@ -207,7 +221,9 @@ function ownedCopy(value: unknown): unknown {
 
 function copyFields(fields: object): object {
   return Object.fromEntries(
-    Object.entries(fields).map(([name, field]) => [name, Array.isArray(field) ? [...field] : field]),
+    Object.entries(fields)
+      .filter(([name, field]) => field !== null || name === "content")
+      .map(([name, field]) => [name, Array.isArray(field) ? [...field] : field]),
   );
 }
 

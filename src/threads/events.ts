@@ -164,7 +164,8 @@ export type AgentEvent =
     }
   /**
    * A response was cut off, empty or otherwise unusable. Emitted before it is requested again without streaming. After
-   * `maxStreamFallbackAttempts` such requests the run fails instead.
+   * `maxStreamFallbackAttempts` such requests the run fails instead. It fails at once if the reason is `spent-limit`
+   * (reasoning used up the token limit) or `pending` (the provider writes the response in the background).
    */
   | {
       readonly type: "response-broken";

@@ -43,8 +43,8 @@ interface Delta {
 interface Broken {
   readonly deltas: readonly Delta[];
   readonly finish?: string;
-  /** @default "done" */
-  readonly end?: "done" | "end" | "reset" | "half-line" | "error-event";
+  /** `done`: with the usage and `[DONE]`. `uncounted`: with only the latter. @default "done" */
+  readonly end?: "done" | "uncounted" | "end" | "reset" | "half-line" | "error-event";
 }
 
 const cut = (deltas: readonly Delta[]) => deltas.slice(0, -2);
@@ -57,7 +57,7 @@ const LEAK =
  * the same way.
  */
 export const FAULTS = {
-  "without a finish reason": (deltas) => ({ deltas }),
+  "without a finish reason": (deltas) => ({ deltas, end: "uncounted" }),
   "by the end of its body": (deltas) => ({ deltas: cut(deltas), end: "end" }),
   "by a reset connection": (deltas) => ({ deltas: cut(deltas), end: "reset" }),
   "by a reset before the first chunk": () => ({ deltas: [], end: "reset" }),
@@ -76,7 +76,10 @@ export const FAULTS = {
     deltas: [...cut(textOnly(deltas)), { content: LEAK }],
     finish: "stop",
   }),
-  "after another text": () => ({ deltas: [{ content: "Quite " }, { content: "another text" }] }),
+  "after another text": () => ({
+    deltas: [{ content: "Quite " }, { content: "another text" }],
+    end: "uncounted",
+  }),
   "with the provider out of resources": (deltas) => ({
     deltas: cut(deltas),
     finish: "insufficient_system_resource",
@@ -207,7 +210,7 @@ async function sendStream(
   else if (end === "half-line") response.end('data: {"id": "x", "choices": [{"ind');
   else if (end === "end") response.end();
   else {
-    sendLine([], { usage: USAGE });
+    if (end !== "uncounted") sendLine([], { usage: USAGE });
     response.end("data: [DONE]\n\n");
   }
 }

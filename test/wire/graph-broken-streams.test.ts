@@ -84,7 +84,8 @@ describe("a model that", () => {
   });
 
   it("gives no finish reason is trusted after one complete response without it", async () => {
-    const { send, streams } = await serve({}, () => ({ text: "As ever.", finish: null }));
+    const fault = "without a finish reason";
+    const { send, streams } = await serve({}, () => ({ text: "As ever.", finish: null, fault }));
     for (const text of ["one", "two", "three"]) await send(text);
     expect(streams()).toEqual([true, false, true, true]);
   });

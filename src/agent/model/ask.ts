@@ -4,8 +4,8 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { ModelError } from "../../errors.js";
-import { callsOf, isAIMessage } from "../../history/call.js";
-import { isBlankMessage } from "../../history/change-calls.js";
+import { isAIMessage } from "../../history/call.js";
+import { isEmptyMessage } from "../../history/empty-message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { countMarkedTools } from "../../providers/contract/text-fields.js";
@@ -206,11 +206,7 @@ async function streamFrom(
   const response = coerceMessage(
     await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
   );
-  if (
-    response === undefined ||
-    !isAIMessage(response) ||
-    (callsOf(response).length === 0 && isBlankMessage(response))
-  )
+  if (response === undefined || !isAIMessage(response) || isEmptyMessage(response))
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   if (settle === undefined) usage.addResponse(response);
   return mark(response);

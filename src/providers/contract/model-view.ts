@@ -107,16 +107,18 @@ const ADDRESSES = [
  */
 export function hostOf(client: object, kind: unknown): string | undefined {
   const deployment = fieldOf(client, "azureOpenAIApiDeploymentName");
-  return [addressOf(client, kind), deployment].filter(Boolean).join("/") || undefined;
+  const address = addressOf(client) ?? (kind === "openai" ? OPENAI : undefined);
+  const host =
+    address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
+  return [host, deployment].filter(Boolean).join("/") || undefined;
 }
 
-function addressOf(client: object, kind: unknown): string | undefined {
+/** The address, region or name of an instance that a client was given. Undefined if there is none. */
+export function addressOf(client: object): string | undefined {
   const addresses = ADDRESSES.map((path) =>
     path.reduce<unknown>((value, name) => fieldOf(value, name), client),
   );
-  const address = addresses.find((value) => typeof value === "string" && value !== "");
-  if (typeof address !== "string") return kind === "openai" ? OPENAI : undefined;
-  return URL.canParse(address) ? new URL(address).hostname || address : address;
+  return addresses.find((value): value is string => typeof value === "string" && value !== "");
 }
 
 /** A client's getter can throw. */

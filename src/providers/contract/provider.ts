@@ -15,7 +15,7 @@ export interface Provider {
   readonly models?: Readonly<Record<string, ModelSource>>;
   /** The first letters of its models' names, and the entry of `models` that was probably meant. */
   readonly modelNames?: readonly [beginning: RegExp, source: string];
-  /** In lower case. Unlisted reasons count as `done`. */
+  /** In lower case. Unlisted reasons count as `done`, or as `withheld` if the response has nothing else. */
   readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
   /** Where its clients write the finish reason. */
   readonly finishFields?: readonly string[];
@@ -91,7 +91,9 @@ export type FinishKind =
   /** The provider paused the turn. The same request with the response so far continues it. */
   | "paused"
   /** The provider stopped in the middle of the response. */
-  | "interrupted";
+  | "interrupted"
+  /** The provider has not finished the response, and writes it in the background. */
+  | "pending";
 
 /**
  * The definition of a tool that the provider runs, in the provider's own form: `{ type: "web_search_preview" }` for

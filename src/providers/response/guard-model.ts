@@ -31,8 +31,10 @@ import {
   type FinishHabit,
   faultOf,
   faultOfText,
+  finishHabitOf,
   finishKindOf,
   finishReasonOf,
+  LASTING_REASONS,
   type StreamedResponse,
   type Withheld,
   withheldIn,
@@ -77,12 +79,14 @@ function withGuardedChunks(
   original: BaseChatModel,
 ): Askable {
   const identity = identityOf(model);
+  const habit = finishHabitOf(original);
   const mended = PROVIDERS.reduce(
     (view, { mendClient }) => mendClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
   async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const ask = (client: BaseChatModel) => guardedResponse({ model: client, guard, messages, options }, run);
+    const ask = (client: BaseChatModel) =>
+      guardedResponse({ model: client, guard, habit, messages, options }, run);
     const message = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
@@ -169,7 +173,6 @@ export interface StreamGuardOptions extends StreamIds {
   readonly maxFallbackAttempts: number;
   /** How long the model may be silent, in milliseconds. Undefined: for any time. */
   readonly idleTimeoutMs?: number | undefined;
-  readonly habit: FinishHabit;
   /** A `whole-text` is never streamed, and must not end at a token limit. @default "response" */
   readonly wants?: "response" | "whole-text";
   /**
@@ -191,6 +194,8 @@ interface BrokenResponse {
   readonly reason: BrokenReason;
   /** The token usage that the provider reported. */
   readonly usage: UsageMetadata | undefined;
+  /** The finish reason, if there is one. */
+  readonly finish?: string | undefined;
   readonly cause?: unknown;
 }
 
@@ -211,6 +216,7 @@ type CallOptions = BaseChatModel["ParsedCallOptions"];
 interface GuardedRequest {
   readonly model: BaseChatModel;
   readonly guard: StreamGuardOptions;
+  readonly habit: FinishHabit;
   readonly messages: BaseMessage[];
   readonly options: CallOptions;
 }
@@ -251,7 +257,8 @@ async function askForWhole(request: GuardedRequest, client: ClientStream): Promi
   let response = await (streams ? tellRetries(model, onRetry, () => askStreaming(request, client)) : ask());
   for (let attempts = 0; "reason" in response; attempts += 1) {
     onBroken(response);
-    if (attempts >= maxFallbackAttempts) throw noWholeResponse(response, attempts);
+    if (attempts >= maxFallbackAttempts || LASTING_REASONS.has(response.reason))
+      throw noWholeResponse(response, attempts);
     options.signal?.throwIfAborted();
     response = await ask();
   }
@@ -339,10 +346,8 @@ async function shownForm(
   return new ClientStream(run, guard).replaceBy(await settle(stored));
 }
 
-async function askStreaming(
-  { model, guard, messages, options }: GuardedRequest,
-  client: ClientStream,
-): Promise<Received> {
+async function askStreaming(request: GuardedRequest, client: ClientStream): Promise<Received> {
+  const { model, guard, habit, messages, options } = request;
   const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
@@ -371,27 +376,28 @@ async function askStreaming(
   }
   const { sent } = client;
   if (sent !== undefined) unlistRunCalls(sent, options);
-  const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
+  const response = judge(sent, request, { chunks, omitsFinishReason: habit.omits });
   // Joined chunks can read "nullnullstop".
-  if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
+  if ("message" in response && sent?.response_metadata["finish_reason"] !== undefined)
     sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
   return response;
 }
 
-async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Received> {
+async function askWhole(request: GuardedRequest): Promise<Received> {
+  const { model, guard, messages, options } = request;
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   try {
     const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
     const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
-    if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
+    if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, request);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     unlistRunCalls(message, options);
-    return judge(message, guard);
+    return judge(message, request);
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
-    if (isEmptyResponse(error)) return judge(undefined, guard);
+    if (isEmptyResponse(error)) return judge(undefined, request);
     const isBroken = isLost(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
@@ -409,25 +415,32 @@ function unlistRunCalls(message: AIMessage | AIMessageChunk, options: CallOption
 /** @param streamed The stream, if the response was streamed. */
 function judge(
   message: AIMessage | AIMessageChunk | undefined,
-  { habit, wants }: StreamGuardOptions,
+  { habit, guard: { wants } }: GuardedRequest,
   streamed?: StreamedResponse,
 ): Received {
   if (message === undefined) return { reason: "empty", usage: undefined };
-  const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
-  if (reason !== undefined) return { reason, usage: message.usage_metadata };
   const finish = finishReasonOf(message, streamed);
-  habit.note(finish, streamed === undefined);
+  const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
+  if (finish !== undefined || reason === undefined) habit.note(finish, streamed === undefined);
+  if (reason !== undefined) return { reason, usage: message.usage_metadata, finish };
   return { message, finish };
 }
 
-function noWholeResponse({ reason, cause }: BrokenResponse, attempts: number): ModelError {
+const ADVICE: Partial<Record<BrokenReason, string>> = {
+  "cut-off-calls": " Raise the model's token limit, or ask for less at once.",
+  "spent-limit": " Raise the model's token limit.",
+  pending: " Turn the model's background mode off.",
+};
+
+function noWholeResponse({ reason, finish, cause }: BrokenResponse, attempts: number): ModelError {
   const again =
     attempts === 0
       ? "It was not requested again."
       : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
-  const advice = reason === "cut-off-calls" ? " Raise the model's token limit, or ask for less at once." : "";
+  const status = reason === "pending" ? ` (\`${finish}\`)` : "";
+  const advice = ADVICE[reason] ?? "";
   return new ModelError(
-    `The model's response ${BROKEN_REASONS[reason]}. ${again}${advice} No tool was run, and the history is unchanged.`,
+    `The model's response ${BROKEN_REASONS[reason]}${status}. ${again}${advice} No tool was run, and the history is unchanged.`,
     ...(cause === undefined ? [] : [{ cause }]),
   );
 }

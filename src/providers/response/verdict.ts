@@ -1,12 +1,13 @@
 /** Decides whether a response is complete. It reads the finished message, because a call can follow a text. */
 
-import type { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import type { AIMessage, AIMessageChunk, BaseMessageChunk } from "@langchain/core/messages";
 import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
-import { isBlankMessage } from "../../history/change-calls.js";
+import { hasMoreThanText, isEmptyMessage } from "../../history/empty-message.js";
 import { parseJson } from "../../shared/json.js";
 import { isRecord, madeOnce, textIn } from "../../shared/values.js";
 import type { FinishKind } from "../contract/provider.js";
+import { placeOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 
 /** Why a response cannot be used. Each text follows "The model's response". */
@@ -17,6 +18,8 @@ export const BROKEN_REASONS = {
   "cut-off-text": "was cut off at its token limit",
   "missing-calls": "announced tool calls but has none",
   empty: "is empty: it has neither text nor a tool call",
+  "spent-limit": "has neither text nor a tool call, because reasoning used up its token limit",
+  pending: "has not been written yet, because its provider writes it in the background",
   "leaked-markup": "has tool calls as markup in its text",
   interrupted: "was stopped by the provider in the middle",
   silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
@@ -24,6 +27,9 @@ export const BROKEN_REASONS = {
 } as const;
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
+
+/** What another request would not mend: it would cost the same, or begin one more response in the background. */
+export const LASTING_REASONS: ReadonlySet<BrokenReason> = new Set(["spent-limit", "pending"]);
 
 export interface StreamedResponse {
   /** The chunks as they arrived. A joined message can hold "nullnullstop". */
@@ -45,27 +51,32 @@ export function faultOf(
 ): BrokenReason | undefined {
   const reason = finishReasonOf(message, streamed);
   const finish = finishKindOf(reason);
+  const isFinished = finish !== undefined || (streamed !== undefined && endsWithUsage(streamed.chunks));
   const hasCalls = callsOf(message).length > 0;
-  if (finish === "interrupted") return "interrupted";
+  const isEmpty = isEmptyMessage(message);
+  if (finish === "pending" && isEmpty) return "pending";
+  if (finish === "interrupted" || finish === "pending") return "interrupted";
   // The same request would be refused again, and a paused turn continues.
   if (finish === "paused" || withheldIn(message, reason) !== undefined) return undefined;
   if (hasCalls) {
     // Even if all arguments are valid: the rest of the response is unknown.
     if (finish === "limit") return "cut-off-calls";
-    if (streamed !== undefined && !hasWholeArguments(message, finish !== undefined))
-      return "cut-off-arguments";
+    if (streamed !== undefined && !hasWholeArguments(message, isFinished)) return "cut-off-arguments";
   }
-  if (streamed !== undefined && finish === undefined && isFinishReasonDue(streamed))
-    return "no-finish-reason";
-  if (!hasCalls && finish === "calls") return "missing-calls";
-  if (!hasCalls && isBlankMessage(message)) return "empty";
+  if (streamed !== undefined && !isFinished && isFinishReasonDue(streamed)) return "no-finish-reason";
+  if (isEmpty && finish === "limit") return "spent-limit";
+  // A call in a form that nobody knows is still there.
+  if (!hasCalls && finish === "calls" && !hasMoreThanText(message)) return "missing-calls";
+  if (isEmpty) return "empty";
   if (hasLeakedMarkup(message.text)) return "leaked-markup";
   return undefined;
 }
 
 /** The same for a text that must be complete, such as a summary. It comes in one piece. */
 export function faultOfText(message: AIMessage | AIMessageChunk): BrokenReason | undefined {
-  return finishKindOf(finishReasonOf(message)) === "limit" ? "cut-off-text" : faultOf(message);
+  const fault = faultOf(message);
+  const isCut = finishKindOf(finishReasonOf(message)) === "limit" && fault !== "spent-limit";
+  return isCut ? "cut-off-text" : fault;
 }
 
 /** A response that the model refused to give, or whose rest its provider's filter took. */
@@ -78,18 +89,25 @@ export interface Withheld {
   readonly text: string;
 }
 
-/** Undefined for a response that was not withheld. Its finish reason or its own field says so. */
+/**
+ * Undefined for a response that was not withheld. Its finish reason or its own field says so. Filters have new names
+ * each year, so a response that has nothing but an unknown finish reason was withheld too.
+ */
 export function withheldIn(
-  { additional_kwargs: more, response_metadata: metadata }: AIMessage | AIMessageChunk,
+  message: AIMessage | AIMessageChunk,
   finish: string | undefined,
 ): Withheld | undefined {
+  const { additional_kwargs: more, response_metadata: metadata } = message;
   // OpenAI, in both of its protocols.
   const refusal = textIn(more, "refusal") ?? "";
-  if (refusal === "" && finishKindOf(finish) !== "withheld") return undefined;
+  const isFiltered =
+    finishKindOf(finish) === "withheld" ||
+    (finish !== undefined && !isKnownReason(finish) && isEmptyMessage(message));
+  if (refusal === "" && !isFiltered) return undefined;
   // Anthropic: `{ type: "refusal", category, explanation }`.
   const details = [metadata, more].map((fields) => Object(fields)["stop_details"]).find(isRecord);
   return {
-    reason: (finishKindOf(finish) === "withheld" ? finish : undefined) ?? "refusal",
+    reason: (isFiltered ? finish : undefined) ?? "refusal",
     category: textIn(details, "category"),
     text: refusal === "" ? (textIn(details, "explanation") ?? "") : refusal,
   };
@@ -122,6 +140,30 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boo
 }
 
 /**
+ * Whether the usage shows the stream's end, because it came after all content. Hosts that count from the beginning on,
+ * as Anthropic and Gemini do, send it before the content or with each piece of it.
+ */
+function endsWithUsage(chunks: StreamedResponse["chunks"]): boolean {
+  const first = chunks.findIndex(({ message }) => hasUsage(message));
+  const last = chunks.findLastIndex(({ message }) => hasContent(message));
+  return first > last;
+}
+
+/** OpenAI's client repeats the last usage at the end. Each chunk's metadata has the usage that came with it. */
+function hasUsage(message: BaseMessageChunk): boolean {
+  return [Reflect.get(message, "usage_metadata"), message.response_metadata?.["usage"]].some(
+    (usage) =>
+      isRecord(usage) && Object.values(usage).some((count) => typeof count === "number" && count > 0),
+  );
+}
+
+function hasContent(message: BaseMessageChunk): boolean {
+  const pieces: unknown = Reflect.get(message, "tool_call_chunks");
+  if (message.content.length > 0 || (Array.isArray(pieces) && pieces.length > 0)) return true;
+  return Object.values(message.additional_kwargs).some((field) => field != null && field !== "");
+}
+
+/**
  * Whether every call's arguments are complete JSON. Clients parse a stream's arguments leniently, so `{"amount": 10`
  * would become a valid call. Arguments that even this parser rejects are the model's own mistake. They make an invalid
  * call, which never runs and which the model hears about. Empty arguments are valid for a call without arguments, if
@@ -130,9 +172,11 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boo
 function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: boolean): boolean {
   const raw = "tool_call_chunks" in message ? (message.tool_call_chunks ?? []) : [];
   const refused = new Set(message.invalid_tool_calls?.map(({ args }) => args));
-  return raw.every(({ args = "", ...call }) => {
+  return raw.every((call) => {
     // A custom tool's input is a text. Only the response's end shows that it is whole.
     if (Reflect.get(call, "isCustomTool") === true) return isFinished;
+    // Some hosts send null.
+    const args = call.args ?? "";
     return args.trim() === "" ? isFinished : parseJson(args) !== undefined || refused.has(args);
   });
 }
@@ -196,17 +240,27 @@ export class FinishHabit {
 }
 
 const HABITS = new WeakMap<object, FinishHabit>();
+const HABITS_AT = new Map<string, FinishHabit>();
+/** A server can have any number of models. The habits that were learned first are forgotten. */
+const MOST_HABITS = 1000;
 
-/** A model's habit, kept as long as the model exists. Graphs that share a model share its habit. */
+/**
+ * A model's habit. It belongs to the host and the model's name, because a server can make a model for each run. A model
+ * whose host is unknown has its own.
+ */
 export function finishHabitOf(model: object): FinishHabit {
-  return madeOnce(HABITS, model, () => new FinishHabit());
+  const place = placeOf(model);
+  if (place === undefined) return madeOnce(HABITS, model, () => new FinishHabit());
+  const habit = madeOnce(HABITS_AT, place, () => new FinishHabit());
+  const [oldest] = HABITS_AT.keys();
+  if (oldest !== undefined && HABITS_AT.size > MOST_HABITS) HABITS_AT.delete(oldest);
+  return habit;
 }
 
 /*
  * Sorts all providers' finish reasons into the few kinds that matter here.
  */
 
-/** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 const KINDS: ReadonlyMap<string, FinishKind> = new Map(
   PROVIDERS.flatMap(({ finishReasons = {} }) =>
     Object.entries(finishReasons).flatMap(([kind, words]) =>
@@ -222,11 +276,17 @@ const STATUSES: ReadonlySet<unknown> = new Set([
   "incomplete",
   "failed",
   "cancelled",
+  "queued",
   "in_progress",
 ]);
 
+/** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 export function finishKindOf(reason: string | undefined): FinishKind | undefined {
   return reason === undefined ? undefined : (KINDS.get(reason.toLowerCase()) ?? "done");
+}
+
+function isKnownReason(reason: string): boolean {
+  return KINDS.has(reason.toLowerCase());
 }
 
 /**

@@ -1,7 +1,7 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
+import { addressOf, hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
@@ -89,6 +89,14 @@ export function identityOf(model: object): ModelIdentity {
     client: typeof kind === "string" ? kind : undefined,
     host: hostOf(sender, kind),
   };
+}
+
+/** A model at an address: all clients with this name ask the same one. Undefined if the address is unknown. */
+export function placeOf(model: object): string | undefined {
+  const client = innermost(model);
+  const address = addressOf(client);
+  if (address === undefined) return undefined;
+  return `${URL.canParse(address) ? new URL(address).host : address} ${nameOf(client)}`;
 }
 
 /** A name for people: the model's, or its kind of client. */

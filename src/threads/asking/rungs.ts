@@ -24,7 +24,6 @@ import type { Reduction } from "../../providers/input/reduction.js";
 import { callsClosedNow } from "../../providers/input/server-calls.js";
 import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
 import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
-import { finishHabitOf } from "../../providers/response/verdict.js";
 import { identityOf } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { toJson } from "../../shared/json.js";
@@ -389,7 +388,6 @@ export function responseGuard(
   return {
     maxFallbackAttempts,
     idleTimeoutMs,
-    habit: finishHabitOf(model),
     isTaken: (id) => shown.has(id) || isIdTaken(thread, id),
     onShown: (message, isHeard) => {
       if (message.id !== undefined) shown.add(message.id);

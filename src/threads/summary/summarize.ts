@@ -27,7 +27,6 @@ import { mayPass } from "../../providers/failure/model-failure.js";
 import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/shorten.js";
 import { guardModel, joinChunks, type StreamGuardOptions } from "../../providers/response/guard-model.js";
-import { FinishHabit } from "../../providers/response/verdict.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
@@ -335,7 +334,6 @@ async function askSummariser(
   const guard: StreamGuardOptions = {
     wants: "whole-text",
     maxFallbackAttempts: maxStreamFallbackAttempts,
-    habit: new FinishHabit(),
     isTaken: () => false,
     onBroken: ({ usage }) => counter.addBroken(usage),
   };

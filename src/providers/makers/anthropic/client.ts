@@ -46,6 +46,7 @@ export const anthropicProvider: Provider = {
   },
   modelNames: [/^claude/i, "anthropic"],
   finishReasons: {
+    done: ["end_turn", "stop_sequence"],
     calls: ["tool_use"],
     limit: ["max_tokens", "model_context_window_exceeded"],
     withheld: ["refusal"],

@@ -18,6 +18,8 @@ export const compatibleProvider: Provider = {
   },
   modelNames: [/^grok/i, "xai"],
   finishReasons: {
+    // Cohere. Servers of open models name the token that ends a text.
+    done: ["complete", "eos", "eos_token"],
     calls: ["tool_call"],
     limit: ["error_limit"],
     // GLM.

@@ -14,11 +14,6 @@ import { mapSchemas } from "../../contract/response-format.js";
 import type { Block } from "../../contract/rule.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
-/** The finish reason of a blocked prompt if Gemini gives none. */
-const BLOCKED = "blocked";
-/** Finish reasons, and the reasons for blocking a prompt: https://ai.google.dev/api/generate-content#BlockReason */
-const WITHHELD = ["safety", "recitation", "prohibited_content", "blocklist", "spii", "image_safety", BLOCKED];
-
 export const geminiProvider: Provider = {
   models: {
     google: byLangChain("google", {
@@ -45,7 +40,8 @@ export const geminiProvider: Provider = {
   finishReasons: {
     calls: ["malformed_function_call", "unexpected_tool_call"],
     limit: ["max_tokens"],
-    withheld: WITHHELD,
+    // Those after which a piece of a text can stand: https://ai.google.dev/api/generate-content#FinishReason
+    withheld: ["safety", "recitation", "prohibited_content", "blocklist", "spii"],
   },
   finishFields: ["finishReason"],
   overflow: [
@@ -190,11 +186,10 @@ function isFunctionCall(block: unknown): boolean {
  * no text.
  */
 
-/** Undefined if the prompt was not blocked. */
+/** Undefined if the prompt was not blocked. Gemini's `OTHER` is no reason. */
 function blockedReasonIn(feedback: unknown): string | undefined {
   const reason = textIn(feedback, "blockReason");
-  if (reason === undefined) return undefined;
-  return WITHHELD.includes(reason.toLowerCase()) ? reason : BLOCKED;
+  return reason === "OTHER" ? "blocked" : reason;
 }
 
 const NO_CONTENT = { role: "model", parts: [] };

@@ -26,10 +26,13 @@ export const openaiProvider: Provider = {
   },
   modelNames: [/^(gpt|chatgpt|o\d)/i, "openai"],
   finishReasons: {
+    done: ["stop", "completed"],
     calls: ["tool_calls", "function_call"],
     limit: ["length", "max_output_tokens", "incomplete"],
     withheld: ["content_filter"],
-    interrupted: ["failed", "cancelled", "in_progress"],
+    interrupted: ["failed", "cancelled"],
+    // A response with `background: true`.
+    pending: ["queued", "in_progress"],
   },
   finishFields: ["finish_reason"],
   overflow: [
