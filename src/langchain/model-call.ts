@@ -45,6 +45,7 @@ export interface AgentRequest {
   readonly tools?: readonly unknown[];
   readonly toolChoice?: unknown;
   readonly responseFormat?: unknown;
+  readonly modelSettings?: unknown;
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
@@ -82,6 +83,8 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const further = madeOnce(furtherRequests, request.state.messages, () =>
     furtherRequestsOf(request.state.messages),
   );
+  const { tools = [], toolChoice, responseFormat, modelSettings } = request;
+  const sent = { tools, toolChoice, responseFormat, modelSettings };
   return askByRungs(
     {
       model,
@@ -90,9 +93,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       further,
+      options: sent,
       prepare,
       send: (messages, input, form) => {
-        mark = (whole) => markReduced(whole, input, form, { model, dialect, further });
+        mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
         return send({ ...request, model: guarded, ...partsOf(messages, request) });
       },
     },

@@ -167,6 +167,8 @@ async function streamFrom(
   const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
   const parameters = { ...marks.parameters, ...given };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
+  const more = { ...offer.clientOptions?.(model), ...parameters };
+  const options = { ...more, tools: offer.tools, toolChoice: offer.toolChoice };
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
   const usual = responseGuard({ ...request, model, thread: history, shown, keepsShown: !isSummary }, config);
@@ -196,13 +198,12 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect, further });
+    mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
     const guarded = await guardModel(offered, guard, config, parameters);
-    const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
-    return joinChunks(await guarded.stream(marks.messages(messages), options));
+    return joinChunks(await guarded.stream(marks.messages(messages), { ...more, ...config }));
   };
   const response = coerceMessage(
-    await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
+    await askByRungs({ model, history, toolTokens, dialect, further, options, prepare, send }, config),
   );
   if (
     response === undefined ||

@@ -62,9 +62,13 @@ const OPENAI = "api.openai.com";
 /** The host of a client with OpenAI's protocol. Undefined if nothing tells it. @param kind Its `_llmType`. */
 export function hostOf(client: object, kind: unknown): string | undefined {
   if (kind === "azure_openai") return OPENAI;
-  const read = (field: string) => textIn(Reflect.get(client, field), "baseURL");
   const address =
-    read("clientConfig") ?? textIn(client, "baseURL") ?? (kind === "groq" ? read("client") : undefined);
+    addressOfClient(client) ?? (kind === "groq" ? textIn(Reflect.get(client, "client"), "baseURL") : undefined);
   if (address !== undefined && URL.canParse(address)) return new URL(address).hostname;
   return kind === "openai" ? OPENAI : undefined;
+}
+
+/** The address that a client with OpenAI's protocol was given. Undefined: it was given none. */
+export function addressOfClient(client: object): string | undefined {
+  return textIn(Reflect.get(client, "clientConfig"), "baseURL") ?? textIn(client, "baseURL");
 }

@@ -1,6 +1,7 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
+import { apiOf } from "../contract/openai-api.js";
 import { hostOf } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
@@ -96,7 +97,8 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  if (call(client, "_useResponsesApi") === true) return "openai-responses";
+  const api = apiOf(client) ?? (call(client, "_useResponsesApi") === true ? "responses" : "completions");
+  if (api === "responses") return "openai-responses";
   const address = hostOf(client, type) ?? "";
   if (type === "azure_openai" || (type === "openai" && address === "")) return "openai";
   const name = nameOf(client) ?? "";
