@@ -18,8 +18,7 @@ export function isFailedSample(error: unknown, words: ProviderWords): boolean {
   if (status !== undefined && !concernsMessages(status)) return false;
   const { codes, sentences } = words;
   if (codes.some((code) => CODE.test(code))) return true;
-  // The JSON around a sentence says nothing else.
-  const said = sentences.filter((sentence) => sentence !== "" && !sentence.includes("{"));
+  const said = sentences.filter((sentence) => sentence !== "");
   return (
     said.length > 0 && said.every((sentence) => SENTENCE.test(sentence)) && namedPart(words) === undefined
   );

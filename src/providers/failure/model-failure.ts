@@ -277,12 +277,10 @@ const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
 /** The most causes that a copy has. */
 const MOST_CAUSES = 5;
-/** What LangChain adds to a client's message. */
-const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
 /** What OpenAI's client says about a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
 /** What {@link providerTextOf} says in its place. */
-export const NO_REASON = "no reason given";
+const NO_REASON = "no reason given";
 
 /** A copy of an error and its causes: name, texts and codes without keys, and stack. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
@@ -314,10 +312,10 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 
 /** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
-  const { text } = statementsIn(error.message).find(({ kind }) => kind === undefined) ?? { text: "" };
+  const { text } = statementsIn(error.message).find(({ kind }) => kind === undefined) ?? { text: error.message };
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
-  const [words = ""] = text.slice(begin).split(LANGCHAIN_ADVICE, 1);
+  const words = text.slice(begin);
   const own = words === NO_BODY ? NO_REASON : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;

@@ -20,6 +20,8 @@ export interface ProviderWords {
   /** What the pattern, with the flag `g`, finds. `quoted`: only in a quotation of the request. */
   readonly find: (pattern: RegExp) => OwnWords | "quoted" | undefined;
   readonly say: (pattern: RegExp) => boolean;
+  /** Whether it mentions a word. A user can use the same word, so what counts is the text around it. */
+  readonly mention: (pattern: RegExp) => boolean;
   /** Its sentences, without what stands before them, such as the status. They can quote the request. */
   readonly sentences: readonly string[];
   /** Its types, codes and reasons, and the names of the client's errors, as words: `access denied exception`. */
@@ -66,12 +68,22 @@ export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderW
   return {
     find,
     say: (pattern) => typeof find(pattern) === "object",
+    mention: (pattern) =>
+      textsOf(undefined).some((text) =>
+        [...text.matchAll(pattern)].some(
+          ({ 0: word, index }) =>
+            !isInRequest(text.slice(Math.max(index - AROUND, 0), index + word.length + AROUND)),
+        ),
+      ),
     sentences: texts.flatMap(({ text, kind, start }) => (kind === undefined ? [text.slice(start)] : [])),
     codes: [...textsOf("code"), ...chain.map(({ name }) => asText(name))].map(asWords),
     paths: textsOf("path"),
     isWhole,
   };
 }
+
+/** How much of a text is compared with the request on each side of a word. */
+const AROUND = 30;
 
 /** A code as words. Providers write it in snake case, in camel case and in capitals. */
 function asWords(code: string): string {
@@ -108,8 +120,11 @@ function endOfLead(text: string): number {
 
 export interface Statement {
   readonly text: string;
-  /** Undefined: a sentence. `code`: the kind of the error. `path`: the part of the request that is at fault. */
-  readonly kind?: "code" | "path" | undefined;
+  /**
+   * Undefined: a sentence. `code`: the kind of the error. `path`: the part of the request that is at fault. `raw`: a text
+   * with JSON, whose statements stand before it.
+   */
+  readonly kind?: "code" | "path" | "raw" | undefined;
   /** The JSON in a text that has the statement. It can be part of a quotation. */
   readonly json?: string | undefined;
 }
@@ -137,12 +152,16 @@ export function keepStatements(copy: Error, error: unknown, redact: (text: strin
   Object.defineProperty(copy, STATEMENTS, { value });
 }
 
+/** What LangChain adds to a client's message. */
+const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
+
 /** A text's statements: those in its JSON, and the text itself. */
-export function statementsIn(text: string): readonly Statement[] {
+export function statementsIn(whole: string): readonly Statement[] {
+  const [text = ""] = whole.split(LANGCHAIN_ADVICE, 1);
   const begin = text.indexOf("{");
   const json = begin < 0 ? "" : text.slice(begin, text.lastIndexOf("}") + 1);
   const inJson = json === "" ? [] : fieldsIn(parseJson(json)).map((statement) => ({ json, ...statement }));
-  return [...inJson, { text }];
+  return [...inJson, inJson.length === 0 ? { text } : { text, kind: "raw" }];
 }
 
 /** A gateway's error can contain its provider's. */

@@ -19,9 +19,9 @@ export function namedPart({ codes, paths }: ProviderWords): PartAtFault | undefi
 
 /** What the sentences of the error say. Undefined: nothing about it. */
 export function saidPart(words: ProviderWords): PartAtFault | undefined {
-  if (words.say(PLACE)) return words.say(POLICY) ? "other" : "messages";
-  if (words.say(ACCOUNT) || words.say(POLICY)) return "other";
-  return words.say(PARAMETER) && !words.say(OF_MESSAGES) ? "other" : undefined;
+  if (words.mention(PLACE)) return words.mention(POLICY) ? "other" : "messages";
+  if (words.mention(ACCOUNT) || words.mention(POLICY)) return "other";
+  return words.mention(PARAMETER) && !words.mention(OF_MESSAGES) ? "other" : undefined;
 }
 
 /** The names of the messages in the protocols. */
