@@ -63,7 +63,8 @@ const OPENAI = "api.openai.com";
 export function hostOf(client: object, kind: unknown): string | undefined {
   if (kind === "azure_openai") return OPENAI;
   const address =
-    addressOfClient(client) ?? (kind === "groq" ? textIn(Reflect.get(client, "client"), "baseURL") : undefined);
+    addressOfClient(client) ??
+    (kind === "groq" ? textIn(Reflect.get(client, "client"), "baseURL") : undefined);
   if (address !== undefined && URL.canParse(address)) return new URL(address).hostname;
   return kind === "openai" ? OPENAI : undefined;
 }

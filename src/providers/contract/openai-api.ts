@@ -43,7 +43,11 @@ function hasBothApis(client: object): boolean {
 }
 
 function keyOf(client: object): string {
-  return [addressOfClient(client) ?? "", Reflect.get(client, "azureOpenAIApiInstanceName"), Reflect.get(client, "model")]
+  return [
+    addressOfClient(client) ?? "",
+    Reflect.get(client, "azureOpenAIApiInstanceName"),
+    Reflect.get(client, "model"),
+  ]
     .map(String)
     .join(" ");
 }

@@ -1,8 +1,8 @@
 /** Tells a failure of the model's own sampling from a refusal. The same request can succeed. */
 
+import { statusOf } from "./model-failure.js";
 import type { ProviderWords } from "./own-words.js";
 import { namedPart } from "./part-at-fault.js";
-import { statusOf } from "./model-failure.js";
 import { concernsMessages } from "./refusal.js";
 
 /** The codes of providers: `tool_use_failed`, `json_validate_failed`, `MALFORMED_FUNCTION_CALL`. */

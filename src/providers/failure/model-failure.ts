@@ -43,7 +43,10 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   const status = statusOf(error);
   // Our own error with a known message, caused by a client's error.
   if (isTetherError(error)) {
-    const said = isError(cause.cause) && status !== undefined ? ` The provider said: ${providerTextOf(cause.cause)}` : "";
+    const said =
+      isError(cause.cause) && status !== undefined
+        ? ` The provider said: ${providerTextOf(cause.cause)}`
+        : "";
     return new ModelError(error.message + said, { cause: cause.cause, status });
   }
   const text = textOf(cause, error, model, redact);
@@ -312,7 +315,9 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 
 /** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
-  const { text } = statementsIn(error.message).find(({ kind }) => kind === undefined) ?? { text: error.message };
+  const { text } = statementsIn(error.message).find(({ kind }) => kind === undefined) ?? {
+    text: error.message,
+  };
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
   const words = text.slice(begin);

@@ -191,10 +191,7 @@ function signsIn(body: Readonly<Record<string, unknown>>): readonly Statement[] 
   const isFailedSample = typeof body["failed_generation"] === "string";
   const codes = [code, type, status, reason, __type, status_code, isFailedSample && "failed_generation"];
   const paths = [param, Array.isArray(loc) ? loc.slice(0, DEEPEST).join(".") : loc, field];
-  return [
-    ...codes.flatMap((text) => signOf("code", text)),
-    ...paths.flatMap((text) => signOf("path", text)),
-  ];
+  return [...codes.flatMap((text) => signOf("code", text)), ...paths.flatMap((text) => signOf("path", text))];
 }
 
 /** LiteLLM writes Python's `None` as a text. */

@@ -13,7 +13,8 @@ export type PartAtFault = "messages" | "other";
 export function namedPart({ codes, paths }: ProviderWords): PartAtFault | undefined {
   if (codes.some((code) => ACCOUNT_OR_POLICY.test(code))) return "other";
   if (paths.some((path) => MESSAGES.test(path))) return "messages";
-  const isOther = paths.some((path) => !WHOLE_BODY.test(path)) || codes.some((code) => PARAMETER_CODE.test(code));
+  const isOther =
+    paths.some((path) => !WHOLE_BODY.test(path)) || codes.some((code) => PARAMETER_CODE.test(code));
   return isOther ? "other" : undefined;
 }
 

@@ -9,10 +9,10 @@ import type { OpenAIApi } from "../contract/openai-api.js";
 import type { Counted, RuleName } from "../contract/rule.js";
 import { mediaOf, type ShownMedia, shownIn } from "../media/media-limits.js";
 import { PROVIDERS } from "../table/providers.js";
+import { isFailedSample } from "./failed-sample.js";
 import { isLost, isUnreachable, providerTextOf } from "./model-failure.js";
 import { type Overflow, readOverflow } from "./overflow.js";
 import { type ProviderWords, wordsOf } from "./own-words.js";
-import { isFailedSample } from "./failed-sample.js";
 import { namedPart, saidPart } from "./part-at-fault.js";
 import { namesKnownRule } from "./refusal.js";
 

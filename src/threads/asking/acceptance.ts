@@ -1,6 +1,6 @@
 /**
  * Remembers with which parameters models have accepted requests in this process. A refusal in words that nobody knows is
- * about the messages only if the same parameters were accepted before. Only hashes are kept, and the oldest go first.
+ * about the messages only if the same parameters were accepted before. The oldest are forgotten first.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -12,9 +12,9 @@ import { sizeOfInput } from "../../providers/input/shorten.js";
 import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { hashText, safely, toJson } from "../../shared/json.js";
-import { isRecord, recordsIn, soundCount } from "../../shared/values.js";
+import { isRecord, madeOnce, recordsIn, soundCount } from "../../shared/values.js";
 
-/** The hashes of a model, and of a model with a request's parameters. */
+/** A model by its name and address, and the hash of a request's parameters with it. */
 export interface AskedWith {
   readonly model: string;
   readonly parameters: string;
@@ -26,10 +26,22 @@ export type RequestOptions = Readonly<Record<string, unknown>>;
 export function askedWith(model: object, { tools, ...options }: RequestOptions): AskedWith {
   const client = innermost(model);
   const { dialect, modelId } = identityOf(model);
-  const name = [dialect, modelId, addressOf(model)].join(" ");
+  const name = [dialect, modelId ?? numberOf(client), addressOf(model)].join(" ");
   const settings = safely(() => Reflect.apply(Reflect.get(client, "invocationParams"), client, [{}]));
-  const said = toJson([settings, options, recordsIn(tools).map(nameOf)], withoutObjects) ?? "";
-  return { model: hash(name), parameters: hash(`${name} ${said}`) };
+  const bound: unknown = Reflect.get(model, "kwargs");
+  const said = toJson([recordsIn(tools).map(nameOf), options, settings, bound], withoutObjects) ?? "";
+  return { model: name, parameters: hashText(`${name} ${said.slice(0, LONGEST)}`, 16) };
+}
+
+const numbers = new WeakMap<object, number>();
+let last = 0;
+
+/** A client whose model has no name counts alone. */
+function numberOf(client: object): number {
+  return madeOnce(numbers, client, () => {
+    last += 1;
+    return last;
+  });
 }
 
 /** Of a tool, a definition in OpenAI's form, or a tool that the provider runs. */
@@ -40,7 +52,6 @@ function nameOf(tool: object): string {
 
 /** Schemas of programs and tools can be large, and refer to anything. */
 const LONGEST = 20_000;
-const hash = (text: string): string => hashText(text.slice(0, LONGEST), 16);
 
 /** What is not plain data, such as a schema of zod, counts by its kind. */
 function withoutObjects(_key: string, value: unknown): unknown {
@@ -65,8 +76,7 @@ function keep<Value>(entries: Map<string, Value>, key: string, value: Value): vo
 
 /** @param tokens The length of the request. */
 export function noteAccepted({ model, parameters }: AskedWith, tokens: number, response: BaseMessage): void {
-  for (const key of [model, parameters])
-    keep(accepted, key, Math.max(tokens, accepted.get(key) ?? 0));
+  for (const key of [model, parameters]) keep(accepted, key, Math.max(tokens, accepted.get(key) ?? 0));
   if (response.id !== undefined) keep(responses, `${model} ${response.id}`, parameters);
 }
 

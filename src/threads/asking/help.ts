@@ -110,9 +110,7 @@ export function helpAgainst(
   model: ModelIdentity,
 ): HelpfulForm | undefined {
   const name = nameOf(model);
-  return history
-    .map(helpOf)
-    .findLast((help) => help?.model === name && help.doubt?.words === words);
+  return history.map(helpOf).findLast((help) => help?.model === name && help.doubt?.words === words);
 }
 
 /** How many tokens this model has shown to take in this thread. Undefined: it has refused no request as too long. */

@@ -114,7 +114,8 @@ function readAnyRefusal(model: BaseChatModel): BaseChatModel {
   const config: unknown = Reflect.get(model, "clientConfig");
   const client: unknown = Reflect.get(model, "client");
   const isOwn = client === undefined || hasMethods(client, "makeStatusError", "fetch");
-  if (!isRecord(config) || !isOwn || typeof Reflect.get(model, "_getClientOptions") !== "function") return model;
+  if (!isRecord(config) || !isOwn || typeof Reflect.get(model, "_getClientOptions") !== "function")
+    return model;
   // The view makes a client of its own when it is first used.
   return viewOf(model, { clientConfig: readingConfigOf(config), client: undefined });
 }
@@ -141,7 +142,9 @@ async function withError(response: Response): Promise<Response> {
 
 function inOpenAIForm(body: Fields): Fields {
   const { error } = body;
-  return isRecord(error) ? body : { error: { ...body, ...(typeof error === "string" && { message: error }) } };
+  return isRecord(error)
+    ? body
+    : { error: { ...body, ...(typeof error === "string" && { message: error }) } };
 }
 
 /**
