@@ -27,7 +27,7 @@ export function saidPart(words: ProviderWords): PartAtFault | undefined {
 
 /** The names of the messages in the protocols. */
 const MESSAGES = /^\W*(?:body\W+)?(?:\w{1,40}Request\W+)?(?:messages|input|contents|system)\b/i;
-const WHOLE_BODY = /^\W*(?:body|request)?\W*$/i;
+const WHOLE_BODY = /^\W{0,5}(?:(?:body|request)\W{0,5})?$/i;
 const PLACE = /(?<!\w)(?:messages|input|contents)(?:\.|\[|\/)\W?\d/gi;
 
 const account =
