@@ -86,6 +86,7 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "message-steered": { messageId: true, key: true },
   "steering-refused": { key: true, reason: true },
   "inbox-failed": { reason: true },
+  "api-switched": { api: true, reason: true },
   "memory-missing": { remedy: true },
   "run-end": { calls: true, results: true, usedFallback: true, usage: true },
 };

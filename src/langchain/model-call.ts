@@ -48,6 +48,7 @@ export interface AgentRequest {
   readonly tools?: readonly unknown[];
   readonly toolChoice?: unknown;
   readonly responseFormat?: unknown;
+  readonly modelSettings?: unknown;
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
@@ -87,6 +88,8 @@ export async function askModel<Request extends AgentRequest, Answer>(
   );
   for (const repair of tellClosedCalls(history, { model, dialect }, config))
     safely(() => options.onRepair?.(repair, { threadId: threadIdOf(config) }));
+  const { tools = [], toolChoice, responseFormat, modelSettings } = request;
+  const sent = { tools, toolChoice, responseFormat, modelSettings };
   return askByRungs(
     {
       model,
@@ -95,9 +98,10 @@ export async function askModel<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       further,
+      options: sent,
       prepare,
       send: (messages, input, form) => {
-        mark = (whole) => markReduced(whole, input, form, { model, dialect, further });
+        mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
         return send({ ...request, model: guarded, ...partsOf(messages, request) });
       },
     },

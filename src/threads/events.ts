@@ -242,6 +242,17 @@ export type AgentEvent =
       readonly maxTokens: number | undefined;
     }
   /**
+   * OpenAI serves the model only with the other of its two protocols, as its refusal says. The same request is sent
+   * there, as are all later ones of this process. Emitted before the request.
+   */
+  | {
+      readonly type: "api-switched";
+      /** The protocol that is used now: the Responses API, or Chat Completions. */
+      readonly api: "responses" | "completions";
+      /** The refusal's words, without keys. */
+      readonly reason: string;
+    }
+  /**
    * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not
    * find what its tools returned. Emitted at the first such run of a graph in this process.
    */

@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
-import { modelFallbackMiddleware } from "langchain";
+import { createMiddleware, modelFallbackMiddleware } from "langchain";
 import { expect } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
@@ -104,17 +104,22 @@ const STILL_BROKEN: readonly string[] = [
   "no names",
 ];
 
+/** Words without vowels. No provider uses them. */
+const words = fc.stringMatching(/^[bdfghjklm]{4,9}( [bdfghjklm]{4,9}){0,4}$/);
+const refusal = (text: string, more: object = {}) =>
+  Object.assign(new Error(`400 ${text}`), { status: 400, ...more });
+
 for (const place of ["graph", "middleware"] as const)
   law(
-    `${place}: the thread lives or the first error comes back, the history stays, and the next turn pays once`,
+    `${place}: the thread lives or the first error comes back, the history stays, and the third turn pays once`,
     60,
-    [refusing, turns, kinds],
-    async ({ name, refuses }, told, kind) => {
+    [refusing, turns, kinds, words],
+    async ({ name, refuses }, told, kind, said) => {
       let refused = 0;
       const model = new MADE[kind](({ messages }) => {
         if (!refuses(messages)) return "Fine.";
         refused += 1;
-        return Object.assign(new Error(`400 Not acceptable (${refused})`), { status: 400 });
+        return refusal(`${said} (${refused})`);
       });
       const history = historyOf(told);
       const { send, read } = await OPENED[place](model, history);
@@ -123,15 +128,101 @@ for (const place of ["graph", "middleware"] as const)
       expect(model.requests.length).toBeLessThanOrEqual(4);
       expect(shown((await read()).slice(0, history.length))).toBe(before);
       if (error !== undefined) {
-        expect(String(error)).toContain("Not acceptable (1)");
+        expect(String(error)).toContain(`${said} (1)`);
         expect(STILL_BROKEN).toContain(name);
         return;
       }
-      const asked = model.requests.length;
+      const isChanged = model.requests.length > 1;
+      // The second turn tries the usual form again. What helped is proven if that is refused.
+      let asked = model.requests.length;
       expect((await send("And then?")).error === undefined || STILL_BROKEN.includes(name)).toBe(true);
+      const second = model.requests.slice(asked);
+      expect(second.length).toBeLessThanOrEqual(4);
+      const isProven = isChanged && second.length === 2;
+      asked = model.requests.length;
+      expect((await send("And at last?")).error === undefined || STILL_BROKEN.includes(name)).toBe(true);
       const [next] = model.requests.slice(asked);
-      if (asked > 1 && next !== undefined && !refuses(next.messages))
+      if (isProven && next !== undefined && !refuses(next.messages))
         expect(model.requests.length).toBe(asked + 1);
+      if (isProven) expect(JSON.stringify(next?.messages)).not.toBe(JSON.stringify(second[0]?.messages));
+    },
+  );
+
+/** A model that is asked with tools, and how the choice among them changes between two turns. */
+const CHOOSING = {
+  graph: (model: FunctionModel) => {
+    const checkpointer = new MemorySaver();
+    return (text: string, isForced: boolean) => {
+      const toolChoice = isForced ? "required" : "auto";
+      return openThread(createAgentGraph({ model, tools: [look], checkpointer, toolChoice })).send(text);
+    };
+  },
+  middleware: (model: FunctionModel) => {
+    let toolChoice: string | undefined;
+    const choosing = createMiddleware({
+      name: "choosing",
+      wrapModelCall: (request, handler) => handler({ ...request, toolChoice } as never),
+    });
+    const thread = openAgent({ model, tools: [look], middleware: [choosing, tetherMiddleware()] });
+    return (text: string, isForced: boolean) => {
+      toolChoice = isForced ? "required" : undefined;
+      return thread.run(user(text));
+    };
+  },
+} as const;
+
+for (const place of ["graph", "middleware"] as const)
+  law(
+    `${place}: a provider that refuses a key, a policy or a parameter in any words is asked once`,
+    40,
+    [words, fc.nat(3), fc.boolean(), kinds],
+    async (said, turnsBefore, isKey, kind) => {
+      let isRevoked = false;
+      const model = new MADE[kind](({ toolChoice }) =>
+        isRevoked || toolChoice !== undefined
+          ? refusal(said, isRevoked ? { code: "invalid_api_key" } : {})
+          : "Fine.",
+      );
+      const send = CHOOSING[place](model);
+      for (let turn = 0; turn < turnsBefore; turn += 1)
+        expect((await send(`Turn ${turn}.`, false)).error).toBeUndefined();
+      isRevoked = isKey;
+      const before = model.requests.length;
+      expect(String((await send("And now?", !isKey)).error)).toContain(said);
+      expect(model.requests.length - before).toBe(1);
+    },
+  );
+
+const failedSamples = fc.constantFrom(
+  { code: "tool_use_failed", failed_generation: "<function=look>" },
+  { code: "json_validate_failed" },
+  { error: { message: "x", failed_generation: "" } },
+);
+
+for (const place of ["graph", "middleware"] as const)
+  law(
+    `${place}: a failure of sampling is asked again as it is, and leaves no mark`,
+    40,
+    [words, fc.array(fc.nat(3), { minLength: 1, maxLength: 4 }), failedSamples, kinds, turns],
+    async (said, failures, more, kind, told) => {
+      let left = 0;
+      const model = new MADE[kind](() => {
+        if (left === 0) return "Fine.";
+        left -= 1;
+        return refusal(said, more);
+      });
+      const { send, read } = await OPENED[place](model, historyOf(told));
+      for (const count of failures) {
+        left = count;
+        const before = model.requests.length;
+        expect((await send("And now?")).error).toBeUndefined();
+        const requests = model.requests.slice(before);
+        expect(requests).toHaveLength(count + 1);
+        expect(new Set(requests.map(({ messages }) => shown(messages))).size).toBe(1);
+      }
+      expect((await read()).some(({ additional_kwargs }) => "tether_reduced" in additional_kwargs)).toBe(
+        false,
+      );
     },
   );
 

@@ -168,6 +168,8 @@ async function streamFrom(
   const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
   const parameters = { ...marks.parameters, ...given };
   const offered = offerTools(model, marks.tools(offer.tools), offer.toolChoice);
+  const more = { ...offer.clientOptions?.(model), ...parameters };
+  const options = { ...more, tools: offer.tools, toolChoice: offer.toolChoice };
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
   const usual = responseGuard({ ...request, model, thread: history, shown, keepsShown: !isSummary }, config);
@@ -197,14 +199,13 @@ async function streamFrom(
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect, further });
+    mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
     const guarded = await guardModel(offered, guard, config, parameters);
-    const options = { ...offer.clientOptions?.(model), ...parameters, ...config };
-    return joinChunks(await guarded.stream(marks.messages(messages), options));
+    return joinChunks(await guarded.stream(marks.messages(messages), { ...more, ...config }));
   };
   if (!isSummary) tellClosedCalls(history, { model, dialect }, config);
   const response = coerceMessage(
-    await askByRungs({ model, history, toolTokens, dialect, further, prepare, send }, config),
+    await askByRungs({ model, history, toolTokens, dialect, further, options, prepare, send }, config),
   );
   if (response === undefined || !isAIMessage(response) || isEmptyMessage(response))
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");

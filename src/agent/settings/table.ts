@@ -116,7 +116,7 @@ export const MODEL_SETTINGS = {
 
 export const TOOL_SETTINGS = {
   /**
-   * The LangChain tools that the model may call, at most 128, and tools that its provider runs, such as
+   * The LangChain tools that the model may call, and tools that its provider runs, such as
    * `{ type: "web_search_preview" }`. A name has 1 to 64 letters, digits, `_` and `-`, begins with a letter or `_`,
    * and belongs to one tool only. Default: none.
    */

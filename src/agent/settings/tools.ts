@@ -11,15 +11,13 @@ import { isRecord } from "../../shared/values.js";
 
 /** A tool name that every provider accepts. */
 const TOOL_NAME = DIALECTS.strict.toolName;
-/** The most tools that OpenAI accepts in one request. */
-const MOST_TOOLS = 128;
 
 /**
  * Checks a graph's tools.
  *
  * @param formatTools The tools of its response format.
  * @throws InvalidToolError for a value that is not a tool, a tool without a schema, a name that a provider would
- * refuse, a name used twice, more than 128 tools, or an unknown `replay` in a tool's metadata.
+ * refuse, a name used twice, or an unknown `replay` in a tool's metadata.
  */
 export function checkTools(
   { tools, additionalTools }: Readonly<Record<"tools" | "additionalTools", readonly unknown[]>>,
@@ -55,8 +53,8 @@ export function checkTools(
  * @param known The graph's tools.
  * @param formatTools The tools of its response format.
  * @param mayBeServed Whether function middleware can answer calls of other tools.
- * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, a name used
- * twice, or more than 128 tools.
+ * @throws InvalidToolError for a tool whose calls nobody can answer, a name that a provider would refuse, or a name
+ * used twice.
  */
 export function checkOffered(
   tools: unknown,
@@ -136,11 +134,6 @@ function assertNames(tools: readonly object[]): void {
       );
     names.add(name);
   }
-  if (names.size > MOST_TOOLS)
-    throw new InvalidToolError(
-      "",
-      `Expected at most ${MOST_TOOLS} tools, got ${names.size}: providers refuse more.`,
-    );
 }
 
 /** The name of a tool or of a definition in OpenAI's form; `""` if it is missing. */

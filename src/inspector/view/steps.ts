@@ -12,7 +12,7 @@ import { readMaker } from "../../providers/contract/rule.js";
 import { parseJson } from "../../shared/json.js";
 import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import { forThisTurn, type Help, helpOf, rungsIn } from "../../threads/asking/help.js";
+import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
 import { messagesIn, nameIn } from "./message-view.js";
 
 /** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
@@ -146,8 +146,7 @@ export function helpAt(
 ): Help | undefined {
   const response = stored && responseOf(stored, after);
   if (response !== undefined) return helpOf(response);
-  const help = helpOf(messages.findLast(isAIMessage));
-  return help && { ...help, reduction: forThisTurn(help.reduction, messages) };
+  return helpAfter(messages, messages.findLastIndex(isAIMessage));
 }
 
 /** LangGraph shows only part of a task that wrote several times. The next step has everything. */

@@ -3,6 +3,7 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/mes
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
 import type { DialectName } from "./dialect-name.js";
+import type { OpenAIApi } from "./openai-api.js";
 import type { WantedFormat } from "./response-format.js";
 import type { Asked, Counted } from "./rule.js";
 
@@ -31,10 +32,12 @@ export interface Provider {
   /** Its words for too many of something, as patterns. `<most>`: how many it accepts. */
   readonly tooMany?: Readonly<Partial<Record<Counted, readonly string[]>>>;
   /**
-   * Its words, as patterns, for a bad request whose fault is not in its messages: the key, the account, the model, a
-   * parameter, or a policy. Such a request is not made again.
+   * Its words, as patterns, for a bad request whose fault is not in its messages, where their form does not tell it; see
+   * `part-at-fault.ts`. Such a request is not made again.
    */
   readonly otherRefusals?: readonly string[];
+  /** Its words, as patterns, for a model that it serves only with the named API. */
+  readonly otherApi?: Readonly<Partial<Record<OpenAIApi, readonly string[]>>>;
   /** Patterns of its keys, each from a word boundary on. */
   readonly secrets?: readonly string[];
   /** Its text for how long to wait. The first group has the seconds. */

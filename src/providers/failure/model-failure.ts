@@ -40,10 +40,16 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   if (isTetherError(error) && error.cause === undefined) return error;
   const redact = createRedact(model);
   const cause = toPlainError(error, redact);
-  // Our own error with a known message, caused by a client's error.
-  if (isTetherError(error)) return new ModelError(error.message, { cause: cause.cause });
-  const text = textOf(cause, error, model, redact);
   const status = statusOf(error);
+  // Our own error with a known message, caused by a client's error.
+  if (isTetherError(error)) {
+    const said =
+      isError(cause.cause) && status !== undefined
+        ? ` The provider said: ${providerTextOf(cause.cause)}`
+        : "";
+    return new ModelError(error.message + said, { cause: cause.cause, status });
+  }
+  const text = textOf(cause, error, model, redact);
   const words = wordsOf(error, messages);
   const isTooLong = readOverflow(error, words) !== undefined;
   const dialect = dialectOf(model);
@@ -242,7 +248,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
-function statusOf(error: unknown): number | undefined {
+export function statusOf(error: unknown): number | undefined {
   return (
     causesOf(error)
       // The clients of Mistral, Ollama and AWS have other names for it, and Tongyi's client keeps the HTTP response.
@@ -274,12 +280,10 @@ const LONGEST_MESSAGE = 2000;
 const LONGEST_TEXT = 500;
 /** The most causes that a copy has. */
 const MOST_CAUSES = 5;
-/** What LangChain adds to a client's message. */
-const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
 /** What OpenAI's client says about a body that is not in OpenAI's form. */
 const NO_BODY = "status code (no body)";
 /** What {@link providerTextOf} says in its place. */
-export const NO_REASON = "no reason given";
+const NO_REASON = "no reason given";
 
 /** A copy of an error and its causes: name, texts and codes without keys, and stack. */
 export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
@@ -311,10 +315,12 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
 
 /** The provider's text, as one line. Some clients show its JSON, and some add their own words. */
 export function providerTextOf(error: Error): string {
-  const [{ text } = { text: "" }] = statementsIn(error.message);
+  const { text } = statementsIn(error.message).find(({ kind }) => kind === undefined) ?? {
+    text: error.message,
+  };
   // OpenAI's and Anthropic's clients begin with the status.
   const begin = "status" in error && text.startsWith(`${error.status} `) ? `${error.status} `.length : 0;
-  const [words = ""] = text.slice(begin).split(LANGCHAIN_ADVICE, 1);
+  const words = text.slice(begin);
   const own = words === NO_BODY ? NO_REASON : words;
   const root = rootOf(error);
   const whole = root === error || own.includes(root.message) ? own : `${own} (${root.message})`;

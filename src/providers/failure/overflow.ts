@@ -146,7 +146,7 @@ const MARGINS = [0.95, 0.8, 0.5] as const;
 /** Shares of the refused request, for a provider that names no numbers. */
 const SHARES = [0.7, 0.3, 0.1] as const;
 /** Every chat model takes this much. It is tried last, for a provider that names no numbers. */
-const LEAST_WINDOW = 4_000;
+export const LEAST_WINDOW = 4_000;
 
 /** How many times in a row a request that is too long is made again. */
 export const MOST_OVERFLOWS = MARGINS.length;

@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { isTetherError } from "../../errors.js";
 import { causesOf } from "../../shared/is-error.js";
-import { parseJson, toJson } from "../../shared/json.js";
+import { asText, parseJson, toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 
 /** What a pattern found in a provider's own words. */
@@ -20,6 +20,14 @@ export interface ProviderWords {
   /** What the pattern, with the flag `g`, finds. `quoted`: only in a quotation of the request. */
   readonly find: (pattern: RegExp) => OwnWords | "quoted" | undefined;
   readonly say: (pattern: RegExp) => boolean;
+  /** Whether it mentions a word. A user can use the same word, so what counts is the text around it. */
+  readonly mention: (pattern: RegExp) => boolean;
+  /** Its sentences, without what stands before them, such as the status. They can quote the request. */
+  readonly sentences: readonly string[];
+  /** Its types, codes and reasons, and the names of the client's errors, as words: `access denied exception`. */
+  readonly codes: readonly string[];
+  /** The places in the request that it names in fields of their own, such as `messages.0.content`. */
+  readonly paths: readonly string[];
   /** Whether the error is short enough to be read to its end. */
   readonly isWhole: boolean;
 }
@@ -34,11 +42,15 @@ export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderW
     return letters !== "" && request.includes(letters);
   };
   const isInRequest = (words: string): boolean => [words, withoutEscapes(words)].map(lettersOf).some(isSent);
-  const texts = chain
+  const said = chain
     .flatMap(statementsOf)
     .filter(({ json }) => json === undefined || !isInRequest(json))
-    .map(({ text }) => withoutQuotations(oneLine(text)))
-    .map((text) => ({ text, start: endOfLead(text) }));
+    .map((statement) => ({ ...statement, text: withoutQuotations(oneLine(statement.text)) }));
+  const texts = said.flatMap(({ text, kind }) =>
+    kind === "path" ? [] : [{ text, kind, start: endOfLead(text) }],
+  );
+  const textsOf = (wanted: Statement["kind"]) =>
+    said.flatMap(({ text, kind }) => (kind === wanted ? [text] : []));
   const find: ProviderWords["find"] = (pattern) => {
     for (const { text, start } of texts) {
       for (const { 0: words, index, groups = {} } of text.matchAll(pattern)) {
@@ -53,7 +65,32 @@ export function wordsOf(error: unknown, sent: readonly BaseMessage[]): ProviderW
     return isQuoted ? "quoted" : undefined;
   };
   const isWhole = chain.every(({ message }) => String(message).length <= LONGEST_STATEMENT);
-  return { find, say: (pattern) => typeof find(pattern) === "object", isWhole };
+  return {
+    find,
+    say: (pattern) => typeof find(pattern) === "object",
+    mention: (pattern) =>
+      textsOf(undefined).some((text) =>
+        [...text.matchAll(pattern)].some(
+          ({ 0: word, index }) =>
+            !isInRequest(text.slice(Math.max(index - AROUND, 0), index + word.length + AROUND)),
+        ),
+      ),
+    sentences: texts.flatMap(({ text, kind, start }) => (kind === undefined ? [text.slice(start)] : [])),
+    codes: [...textsOf("code"), ...chain.map(({ name }) => asText(name))].map(asWords),
+    paths: textsOf("path"),
+    isWhole,
+  };
+}
+
+/** How much of a text is compared with the request on each side of a word. */
+const AROUND = 30;
+
+/** A code as words. Providers write it in snake case, in camel case and in capitals. */
+function asWords(code: string): string {
+  return code
+    .replace(/([a-z])(?=[A-Z])/g, "$1 ")
+    .replace(/[^a-z0-9]+/gi, " ")
+    .toLowerCase();
 }
 
 /** The longest part of a statement that is read. Longer ones quote the request, or are a proxy's page. */
@@ -83,6 +120,11 @@ function endOfLead(text: string): number {
 
 export interface Statement {
   readonly text: string;
+  /**
+   * Undefined: a sentence. `code`: the kind of the error. `path`: the part of the request that is at fault. `raw`: a text
+   * with JSON, whose statements stand before it.
+   */
+  readonly kind?: "code" | "path" | "raw" | undefined;
   /** The JSON in a text that has the statement. It can be part of a quotation. */
   readonly json?: string | undefined;
 }
@@ -93,46 +135,69 @@ const STATEMENTS = Symbol.for("langgraph-tether.statements");
 export function statementsOf(error: Readonly<Record<PropertyKey, unknown>>): readonly Statement[] {
   const kept: unknown = error[STATEMENTS];
   if (Array.isArray(kept)) return kept as readonly Statement[];
-  const { message, code, error: body } = error;
-  return [
-    // Clients keep what they have parsed.
-    ...fieldsIn(body),
-    ...(typeof message === "string" ? statementsIn(message) : []),
-    ...(typeof code === "string" ? [{ text: code }] : []),
-  ];
+  const { message, error: body, body: text, data, errorDetails, detail, code, type, param } = error;
+  // Clients keep what they have parsed, each in a field of its own.
+  const parsed = [body, text, data, errorDetails, detail].flatMap((field) => fieldsIn(field));
+  const written = typeof message === "string" ? statementsIn(message) : [];
+  return [...parsed, ...written, ...signsIn({ code, type, param })].slice(0, MOST_STATEMENTS);
 }
 
 /** Gives a copy of an error what the error says. @param redact Contract: returns a text without secrets. */
 export function keepStatements(copy: Error, error: unknown, redact: (text: string) => string): void {
   if (!isRecord(error)) return;
-  const value = statementsOf(error).map(({ text, json }): Statement => {
+  const value = statementsOf(error).map(({ text, json, kind }): Statement => {
     const cut = (whole: string) => redact(whole.slice(0, LONGEST_STATEMENT));
-    return { text: cut(text), json: json === undefined ? json : cut(json) };
+    return { text: cut(text), kind, json: json === undefined ? json : cut(json) };
   });
   Object.defineProperty(copy, STATEMENTS, { value });
 }
 
+/** What LangChain adds to a client's message. */
+const LANGCHAIN_ADVICE = "\n\nTroubleshooting URL: ";
+
 /** A text's statements: those in its JSON, and the text itself. */
-export function statementsIn(text: string): readonly Statement[] {
+export function statementsIn(whole: string): readonly Statement[] {
+  const [text = ""] = whole.split(LANGCHAIN_ADVICE, 1);
   const begin = text.indexOf("{");
   const json = begin < 0 ? "" : text.slice(begin, text.lastIndexOf("}") + 1);
   const inJson = json === "" ? [] : fieldsIn(parseJson(json)).map((statement) => ({ json, ...statement }));
-  return [...inJson, { text }];
+  return [...inJson, inJson.length === 0 ? { text } : { text, kind: "raw" }];
 }
 
 /** A gateway's error can contain its provider's. */
 const DEEPEST = 6;
+/** Servers with FastAPI and Google list faults. */
+const MOST_FAULTS = 5;
+const MOST_STATEMENTS = 40;
 
 function fieldsIn(body: unknown, depth = 0): readonly Statement[] {
   if (depth > DEEPEST) return [];
   if (typeof body === "string") return statementsIn(body);
-  // Servers with FastAPI list faults. Each one quotes the request beside its `msg`.
-  if (Array.isArray(body)) return body.slice(0, 1).flatMap((fault) => fieldsIn(fault, depth + 1));
+  const inside = (fields: readonly unknown[]) =>
+    fields.flatMap((field) => fieldsIn(field, depth + 1)).slice(0, MOST_STATEMENTS);
+  if (Array.isArray(body)) return inside(body.slice(0, MOST_FAULTS));
   if (!isRecord(body)) return [];
-  const { message, msg, detail, error, errors, metadata } = body;
+  // Other fields can quote the request.
+  const { message, msg, detail, error, errors, details, fieldViolations, metadata, base_resp } = body;
   // OpenRouter puts its provider's error into `metadata.raw`.
   const { raw } = Object(metadata);
-  return [message, msg, detail, error, errors, raw].flatMap((field) => fieldsIn(field, depth + 1));
+  const said = [message, msg, detail, error, errors, raw, details, fieldViolations, base_resp];
+  return [...inside(said), ...signsIn(body)];
+}
+
+/** The kind and the place of an error. Each provider has its own names for them. */
+function signsIn(body: Readonly<Record<string, unknown>>): readonly Statement[] {
+  const { code, type, status, reason, __type, status_code, param, loc, field } = body;
+  const isFailedSample = typeof body["failed_generation"] === "string";
+  const codes = [code, type, status, reason, __type, status_code, isFailedSample && "failed_generation"];
+  const paths = [param, Array.isArray(loc) ? loc.slice(0, DEEPEST).join(".") : loc, field];
+  return [...codes.flatMap((text) => signOf("code", text)), ...paths.flatMap((text) => signOf("path", text))];
+}
+
+/** LiteLLM writes Python's `None` as a text. */
+function signOf(kind: "code" | "path", value: unknown): readonly Statement[] {
+  const text = typeof value === "number" ? String(value) : value;
+  return typeof text === "string" && !/^(?:|none|null)$/i.test(text) ? [{ text, kind }] : [];
 }
 
 /*

@@ -2,15 +2,18 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelError } from "../../errors.js";
-import { causesOf, isError } from "../../shared/is-error.js";
+import { isError } from "../../shared/is-error.js";
 import { validateHistory } from "../check/validate-history.js";
 import type { DialectName } from "../contract/dialect-name.js";
+import type { OpenAIApi } from "../contract/openai-api.js";
 import type { Counted, RuleName } from "../contract/rule.js";
 import { mediaOf, type ShownMedia, shownIn } from "../media/media-limits.js";
 import { PROVIDERS } from "../table/providers.js";
-import { isLost, isUnreachable, NO_REASON, providerTextOf } from "./model-failure.js";
+import { isFailedSample } from "./failed-sample.js";
+import { isLost, isUnreachable, providerTextOf } from "./model-failure.js";
 import { type Overflow, readOverflow } from "./overflow.js";
 import { type ProviderWords, wordsOf } from "./own-words.js";
+import { namedPart, saidPart } from "./part-at-fault.js";
 import { namesKnownRule } from "./refusal.js";
 
 export type RefusedContent = {
@@ -23,8 +26,10 @@ export type RefusedContent = {
   | { readonly kind: "too-many"; readonly counted: Counted; readonly most: number }
   /** The words are those of a provider's rule. */
   | { readonly kind: "rule" }
-  /** Nobody knows these words. */
-  | { readonly kind: "unknown" }
+  /** Nobody knows these words. `isOfMessages`: they name a place in the messages. */
+  | { readonly kind: "unknown"; readonly isOfMessages: boolean }
+  /** The words name the API that the model has. */
+  | { readonly kind: "other-api"; readonly api: OpenAIApi }
 );
 
 const pattern = (words: string): RegExp => new RegExp(words.replace("<most>", "(?<most>\\d{1,9})"), "gi");
@@ -36,6 +41,9 @@ const TOO_MANY = (["pictures", "calls", "messages", "marks"] as const).flatMap((
   ),
 );
 const OTHER_REFUSALS = PROVIDERS.flatMap(({ otherRefusals = [] }) => otherRefusals).map(pattern);
+const APIS = (["responses", "completions"] as const).flatMap((api) =>
+  PROVIDERS.flatMap(({ otherApi }) => otherApi?.[api] ?? []).map((words) => [api, pattern(words)] as const),
+);
 
 /** Statuses of requests whose content may be the reason. */
 const OF_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
@@ -61,17 +69,19 @@ export function readRefusedContent(
   if (!isError(cause)) return undefined;
   const text = providerTextOf(cause);
   const said: Said = { text, words };
+  if (isFailedSample(error, words)) return undefined;
   if (status === undefined) return readThrown(cause, said, messages, dialect);
   if (!OF_CONTENT.has(status) && !OF_MEDIA.has(status)) return undefined;
+  const api = APIS.find(([, pattern]) => words.say(pattern))?.[0];
+  if (api !== undefined) return { kind: "other-api", api, text };
   const known = readWords(said, messages);
   if (known !== undefined) return known;
-  if (OF_MEDIA.has(status) || isOfParameter(cause)) return undefined;
-  const isRule =
-    namesKnownRule(words) ||
-    // OpenAI's client drops the words of a host that writes errors in another form, as older vLLM versions do.
-    (text === NO_REASON && dialect === "openai-compatible" && validateHistory(messages, "strict").length > 0);
-  if (isRule) return { kind: "rule", text };
-  return OTHER_REFUSALS.some((pattern) => words.say(pattern)) ? undefined : { kind: "unknown", text };
+  const named = namedPart(words);
+  if (OF_MEDIA.has(status) || named === "other") return undefined;
+  if (namesKnownRule(words)) return { kind: "rule", text };
+  if (OTHER_REFUSALS.some((pattern) => words.say(pattern))) return undefined;
+  const part = named ?? saidPart(words);
+  return part === "other" ? undefined : { kind: "unknown", isOfMessages: part === "messages", text };
 }
 
 interface Said {
@@ -109,14 +119,6 @@ function readWords({ text, words }: Said, messages: readonly BaseMessage[]): Ref
   }
   if (!REFUSED_MEDIA.some((pattern) => words.say(pattern))) return undefined;
   return { kind: "media", named: namedMedia(text, messages), text };
-}
-
-/** Whether a provider names the parameter that it refuses. Messages are also a parameter. */
-function isOfParameter(cause: Error): boolean {
-  return causesOf(cause).some(
-    ({ param }) =>
-      typeof param === "string" && param !== "" && !/^\W?(?:messages|input|contents)\b/.test(param),
-  );
 }
 
 /*

@@ -17,7 +17,9 @@ import { defined, prototypeWith, recordsIn, textIn } from "../../shared/values.j
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
+import { inKnownApi } from "../contract/openai-api.js";
 import { type Asked, isSameModel, readMaker, withAsked } from "../contract/rule.js";
+import { isFailedSample } from "../failure/failed-sample.js";
 import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
@@ -63,7 +65,8 @@ export async function guardModel(
   }
   const made = await madeModel(model, config);
   if (made !== model) return guardModel(made as Askable, guard, config, parameters);
-  return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
+  if (!isChatModel(model)) return model;
+  return withGuardedChunks(withParameters(inKnownApi(model), parameters), guard, model);
 }
 
 /** `initChatModel`, and an agent whose model is a name, have an object that makes the model on demand. */
@@ -366,8 +369,10 @@ async function askStreaming(request: GuardedRequest, client: ClientStream): Prom
     stream?.return?.().catch(() => {});
     const usage = client.sent?.usage_metadata;
     if (patience.isOver) return { reason: "silent", usage, cause: error };
+    const words = wordsOf(error, messages);
+    if (isFailedSample(error, words)) return { reason: "sampling-failed", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
-    const isRefused = isRefusal(error) || readOverflow(error, wordsOf(error, messages)) !== undefined;
+    const isRefused = isRefusal(error) || readOverflow(error, words) !== undefined;
     const isBroken = chunks.length > 0 || isLost(error);
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };
@@ -398,6 +403,8 @@ async function askWhole(request: GuardedRequest): Promise<Received> {
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyResponse(error)) return judge(undefined, request);
+    if (isFailedSample(error, wordsOf(error, messages)))
+      return { reason: "sampling-failed", usage: undefined, cause: error };
     const isBroken = isLost(error) && !isRefusal(error);
     if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };

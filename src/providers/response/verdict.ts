@@ -23,6 +23,7 @@ export const BROKEN_REASONS = {
   "leaked-markup": "has tool calls as markup in its text",
   interrupted: "was stopped by the provider in the middle",
   silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
+  "sampling-failed": "failed while the model wrote it",
   "transport-error": "did not arrive completely: the connection failed",
 } as const;
 

@@ -2,6 +2,7 @@ import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { addressOf, hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
+import { apiOf } from "../contract/openai-api.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
@@ -116,11 +117,11 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  const isResponses = call(client, "_useResponsesApi") === true;
+  const api = apiOf(client) ?? (call(client, "_useResponsesApi") === true ? "responses" : "completions");
   const address = type === "azure_openai" ? OPENAI : (hostOf(client, type) ?? "");
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
-  if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";
+  if (api === "responses") return ofHost === "openai" ? "openai-responses" : "responses-compatible";
   const name = nameOf(client) ?? "";
   // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's
   // name tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's

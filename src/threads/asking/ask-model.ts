@@ -69,6 +69,7 @@ export async function askModel(
   );
   const prepare = (form: InputForm) => prepareModelInput(history, { ...options, ...form });
   const toolTokens = toolTokensOf(model);
+  const bound = kwargsOf(model);
   const further = furtherRequestsOf(history);
   tellClosedCalls(history, { model, dialect }, config);
   return askByRungs(
@@ -79,13 +80,14 @@ export async function askModel(
       maxTokens,
       dialect,
       further,
+      options: bound,
       prepare,
       send: async (messages, input, form) => {
         const guarded = await guardModel(model, guard, config);
         const response = coerceMessage(await joinChunks(await guarded.stream(messages, config)));
         if (response === undefined || !isAIMessage(response))
           throw new ModelError("Expected the model's response to be an AI message.");
-        return markReduced(response, input, form, { model, dialect, further }) as AIMessage;
+        return markReduced(response, input, form, { model, dialect, further, options: bound }) as AIMessage;
       },
     },
     config,
@@ -96,8 +98,13 @@ function isAskable(model: unknown): model is Askable {
   return isRecord(model) && typeof model["invoke"] === "function" && typeof model["stream"] === "function";
 }
 
-function toolTokensOf(model: object): number {
+/** What the model is bound to. */
+function kwargsOf(model: object): Readonly<Record<string, unknown>> {
   const kwargs: unknown = Reflect.get(model, "kwargs");
-  const tools: unknown = isRecord(kwargs) ? kwargs["tools"] : undefined;
+  return isRecord(kwargs) ? kwargs : {};
+}
+
+function toolTokensOf(model: object): number {
+  const { tools } = kwargsOf(model);
   return Array.isArray(tools) ? countToolTokens(tools) : 0;
 }

@@ -14,19 +14,33 @@ import { identityOf } from "../../providers/table/dialect-of.js";
 import { isRecord } from "../../shared/values.js";
 import type { Rung } from "../events.js";
 
-export interface Help {
+/** In which form a history is sent. */
+interface HelpfulForm {
   /** Whether the strict dialect replaced the model's own. */
   readonly isStrict: boolean;
   /** Undefined: nothing else was changed. */
   readonly reduction: Reduction | undefined;
+  /** How many tokens a request of this thread may have, since a longer one was refused. Undefined: none was. */
+  readonly window: number | undefined;
+}
+
+/** What helped after words that nobody knows. It may have helped by chance. */
+export interface Doubt {
+  /** The hash of the words. */
+  readonly words: string;
+  /** The form of the refused request. Later turns begin with it. */
+  readonly usual: HelpfulForm;
+}
+
+export interface Help extends HelpfulForm {
   /**
    * What the input was shortened to, and the tokens of the tools' schemas beside it. Undefined: it was not shortened.
    */
   readonly bound: { readonly maxTokens?: number | undefined; readonly toolTokens: number } | undefined;
-  /** How many tokens a request of this thread may have, since a longer one was refused. Undefined: none was. */
-  readonly window: number | undefined;
   /** How many further requests the turn has had. */
   readonly made: number;
+  /** Undefined: the words were known, or the same words have come again. */
+  readonly doubt: Doubt | undefined;
 }
 
 /** The response with marks of this help. The provider's count is then not the history's length. */
@@ -49,25 +63,54 @@ export function withHelp<Message extends BaseMessage>(
 export function helpOf(message: BaseMessage | undefined): (Help & { readonly model: string }) | undefined {
   const mark: unknown = message?.additional_kwargs?.[MARKS.reduced];
   if (message === undefined || !isRecord(mark) || !isAIMessage(message)) return undefined;
-  const { model, isStrict, reduction, bound, window, made } = mark;
+  const { model, bound, made, doubt } = mark;
   return {
     model: typeof model === "string" ? model : "",
-    isStrict: isStrict === true,
-    reduction: isReduction(reduction) ? reduction : undefined,
+    ...formIn(mark),
     bound: isBound(bound) ? bound : undefined,
-    window: isCount(window) ? window : undefined,
     made: isCount(made) ? made : 0,
+    doubt:
+      isRecord(doubt) && typeof doubt["words"] === "string" && isRecord(doubt["usual"])
+        ? { words: doubt["words"], usual: formIn(doubt["usual"]) }
+        : undefined,
   };
 }
 
-/** What helped this model's latest response. */
+function formIn({ isStrict, reduction, window }: Readonly<Record<string, unknown>>): HelpfulForm {
+  return {
+    isStrict: isStrict === true,
+    reduction: isReduction(reduction) ? reduction : undefined,
+    window: isCount(window) ? window : undefined,
+  };
+}
+
+/** What the model's next request begins with: what helped its latest response. */
 export function helpFor(history: readonly BaseMessage[], model: ModelIdentity): Help | undefined {
   const name = nameOf(model);
-  for (let index = history.length - 1; index >= 0; index -= 1) {
-    const help = helpOf(history[index]);
-    if (help?.model === name) return help;
-  }
-  return undefined;
+  const place = history.findLastIndex((message) => helpOf(message)?.model === name);
+  return helpAfter(history, place);
+}
+
+/** What the message at this place tells the next request. What helped by chance helps only in its turn. */
+export function helpAfter(history: readonly BaseMessage[], place: number): Help | undefined {
+  const help = helpOf(history[place]);
+  if (help === undefined) return undefined;
+  const isOver = place < history.findLastIndex(isUserMessage);
+  const now =
+    help.doubt === undefined || !isOver
+      ? help
+      : { ...help, ...help.doubt.usual, bound: undefined, doubt: undefined };
+  return { ...now, reduction: forThisTurn(now.reduction, history) };
+}
+
+/** What once helped after the same words that nobody knows. */
+export function helpAgainst(
+  words: string,
+  history: readonly BaseMessage[],
+  model: ModelIdentity,
+): HelpfulForm | undefined {
+  const name = nameOf(model);
+  return history.map(helpOf).findLast((help) => help?.model === name && help.doubt?.words === words);
 }
 
 /** How many tokens this model has shown to take in this thread. Undefined: it has refused no request as too long. */
@@ -80,7 +123,7 @@ function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
 }
 
 /** In a turn whose pictures and files are all described, new ones are described too. */
-export function forThisTurn(
+function forThisTurn(
   reduction: Reduction | undefined,
   history: readonly BaseMessage[],
 ): Reduction | undefined {
@@ -92,7 +135,7 @@ export function forThisTurn(
 }
 
 /** The rungs that led to it, the least change first. */
-export function rungsIn(help: Help | undefined): readonly Rung[] {
+export function rungsIn(help: Pick<Help, "isStrict" | "reduction" | "bound"> | undefined): readonly Rung[] {
   if (help === undefined) return [];
   const { isStrict, reduction, bound } = help;
   const { described = [], most, isRetold } = reduction ?? {};

@@ -9,10 +9,12 @@ import { createRepair, type Repair } from "../../history/reducer/repair.js";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
+import { learnApi } from "../../providers/contract/openai-api.js";
 import type { ModelIdentity } from "../../providers/contract/provider.js";
 import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import {
   boundOf,
+  LEAST_WINDOW,
   learnWindow,
   lowerBound,
   MOST_OVERFLOWS,
@@ -24,12 +26,13 @@ import type { Reduction } from "../../providers/input/reduction.js";
 import { callsClosedNow } from "../../providers/input/server-calls.js";
 import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
 import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
-import { identityOf } from "../../providers/table/dialect-of.js";
+import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
-import { toJson } from "../../shared/json.js";
+import { hashText, toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type Rung } from "../events.js";
-import { forThisTurn, helpFor, helpOf, withHelp } from "./help.js";
+import { askedWith, hasAccepted, longestAccepted, noteAccepted, type RequestOptions } from "./acceptance.js";
+import { type Doubt, helpAgainst, helpFor, helpOf, rungsIn, withHelp } from "./help.js";
 
 export interface InputForm extends ModelIdentity {
   /** The tokens of the tools' schemas, by our estimate. */
@@ -40,6 +43,8 @@ export interface InputForm extends ModelIdentity {
   readonly window: number | undefined;
   /** What else is changed, because the provider refused more in this thread. Undefined: nothing. */
   readonly reduction: Reduction | undefined;
+  /** What of it may have helped by chance. Undefined: nothing. */
+  readonly doubt: Doubt | undefined;
 }
 
 interface FormRequest {
@@ -55,6 +60,7 @@ interface FormRequest {
 }
 
 interface RungRequest<Answer> extends FormRequest {
+  readonly options: RequestOptions;
   readonly further: FurtherRequests;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
@@ -65,7 +71,6 @@ interface RungRequest<Answer> extends FormRequest {
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
   const identity = identityOf(model);
   const known = helpFor(history, identity);
-  const reduction = known && forThisTurn(known.reduction, history);
   const window = known?.window;
   const bounds = [boundOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
@@ -74,7 +79,8 @@ export function formFor({ model, history, toolTokens, maxTokens, dialect: given 
     toolTokens,
     maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
     window,
-    reduction,
+    reduction: known?.reduction,
+    doubt: known?.doubt,
   };
 }
 
@@ -101,6 +107,9 @@ export const NO_FURTHER_REQUESTS: Readonly<FurtherRequests> = { made: MOST_FURTH
  * text in place of everything before the current turn. A turn's last request takes the form that helps in most cases.
  * The history does not change. The response carries a mark of what helped, so later requests begin with it.
  *
+ * Words that nobody knows are about the content only if the model has accepted the same parameters before. What helps
+ * then may help by chance, so the next turn tries the usual form again.
+ *
  * @throws The error of the first request if no form helps.
  */
 export async function askByRungs<Answer>(
@@ -113,6 +122,7 @@ export async function askByRungs<Answer>(
   reportChanges(input, form, undefined, config);
   const sent: (readonly BaseMessage[])[] = [];
   let first: { readonly error: unknown } | undefined;
+  let doubt = form.doubt;
   const overflows: Overflows = { latest: undefined, size: Number.POSITIVE_INFINITY };
   for (;;) {
     sent.push(input.messages);
@@ -127,17 +137,42 @@ export async function askByRungs<Answer>(
       first ??= { error };
       if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
       const refused = readRefusedContent(failure, input.messages, form.dialect);
-      const next =
-        refused &&
-        nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
-          sent.every((before) => !isSameInput(before, messages)),
-        );
-      if (refused === undefined || next === undefined) throw first.error;
+      if (refused === undefined || !isOfContent(refused, request)) throw first.error;
+      if (refused.kind === "other-api") {
+        if (!learnApi(innermost(model), refused.api)) throw first.error;
+        further.made += 1;
+        form = formFor(request);
+        input = prepare(form);
+        emitEvent(config, { type: "api-switched", api: refused.api, reason: refused.text });
+        continue;
+      }
+      const next = nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
+        sent.every((before) => !isSameInput(before, messages)),
+      );
+      if (next === undefined) throw first.error;
       further.made += 1;
-      ({ form, input } = next);
+      if (refused.kind === "unknown") doubt ??= { words: wordsOf(refused), usual: usualForm(form) };
+      ({ input } = next);
+      form = { ...next.form, doubt: next.isProven ? undefined : doubt };
       reportRung(next, refused, config);
     }
   }
+}
+
+/** Whether there is evidence that the content was the reason. */
+function isOfContent(refused: RefusedContent, { model, options, history }: RungRequest<unknown>): boolean {
+  if (refused.kind !== "unknown" || refused.isOfMessages) return true;
+  return hasAccepted(askedWith(model, options), history, identityOf(model));
+}
+
+/** The refusal's words without those that differ each time, such as the id of the request. */
+function wordsOf({ text }: RefusedContent): string {
+  const words = text.split(/\s+/).filter((word) => !/\d/.test(word));
+  return hashText(words.join(" ").toLowerCase(), 16);
+}
+
+function usualForm({ dialect, reduction, window }: InputForm): Doubt["usual"] {
+  return { isStrict: dialect === "strict", reduction, window };
 }
 
 /** The last request that was too long. */
@@ -151,6 +186,8 @@ interface Attempt {
   readonly rung: Rung;
   readonly form: InputForm;
   readonly messageIds: readonly string[];
+  /** Whether it has helped before after the same words. */
+  readonly isProven?: true;
 }
 
 interface MadeAttempt extends Attempt {
@@ -188,7 +225,7 @@ function* rungsFor(
   overflows: Overflows,
   request: RungRequest<unknown>,
 ): Generator<Attempt> {
-  const { history, further } = request;
+  const { model, history, further } = request;
   const isLast = further.made === MOST_FURTHER_REQUESTS - 1;
   const start = history.findLastIndex(isUserMessage);
   const media = mediaOf(input.messages);
@@ -242,13 +279,50 @@ function* rungsFor(
     yield describingAll("described");
   }
   const strict: InputForm = { ...form, dialect: "strict" };
+  const earlierIds = history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
+  if (refused.kind === "unknown") {
+    const proven = helpAgainst(wordsOf(refused), history, identityOf(model));
+    const rung = rungsIn(proven && { ...proven, bound: undefined }).at(-1) ?? "shortened";
+    const messageIds = rung === "retold" ? earlierIds : [];
+    if (proven !== undefined) yield { rung, form: inForm(form, proven), messageIds, isProven: true };
+    const shorter = isLast ? undefined : muchShorterForm(form, input, request);
+    if (shorter !== undefined) yield { rung: "shortened", form: shorter, messageIds: [] };
+  }
   if (!isLast) {
     if (refused.kind === "rule") yield { rung: "strict", form: strict, messageIds: [] };
     if (all.length > 0 || refused.kind === "media") yield describing(all, "strict", strict);
   }
   const last = describingAll("retold", strict);
-  const messageIds = history.slice(0, Math.max(start, 0)).flatMap(({ id }) => id ?? []);
-  yield { rung: "retold", form: reduced(last.form, { isRetold: true }), messageIds };
+  yield { rung: "retold", form: reduced(last.form, { isRetold: true }), messageIds: earlierIds };
+}
+
+function inForm(form: InputForm, { isStrict, reduction, window }: Doubt["usual"]): InputForm {
+  const bounds = [form.maxTokens, window].filter((bound) => bound !== undefined);
+  return {
+    ...form,
+    dialect: isStrict ? "strict" : form.dialect,
+    reduction,
+    window,
+    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+  };
+}
+
+/** A request this many times longer than any that was accepted may be too long. */
+const MUCH_LONGER = 2;
+/** What is left of it. */
+const SHARE_OF_MUCH_LONGER = 0.3;
+
+/** Undefined for a request that is not much longer than what the model has accepted. */
+function muchShorterForm(
+  form: InputForm,
+  { length: { tokens } }: FittedInput,
+  { model, options, history, maxTokens = Number.POSITIVE_INFINITY }: RungRequest<unknown>,
+): InputForm | undefined {
+  if (tokens <= LEAST_WINDOW) return undefined;
+  const longest = longestAccepted(askedWith(model, options), history, identityOf(model));
+  if (longest === 0 || tokens <= longest * MUCH_LONGER) return undefined;
+  const window = Math.floor(Math.max(longest, LEAST_WINDOW, tokens * SHARE_OF_MUCH_LONGER));
+  return { ...form, window, maxTokens: Math.min(window, maxTokens) };
 }
 
 function reduced(form: InputForm, reduction: Reduction): InputForm {
@@ -287,16 +361,22 @@ function saidBy(message: BaseMessage): string | undefined {
   return toJson([type, content, calls, answered, additional_kwargs]);
 }
 
-/** The response with a mark of what its input lacks. */
+/** The response with a mark of what its input lacks. That its request was accepted is remembered. */
 export function markReduced<Message extends BaseMessage>(
   response: Message,
-  { changes }: FittedInput,
-  { dialect, reduction, maxTokens, window, toolTokens }: InputForm,
-  { model, dialect: given, further: { made } }: Pick<RungRequest<unknown>, "model" | "dialect" | "further">,
+  { changes, length }: FittedInput,
+  { dialect, reduction, maxTokens, window, toolTokens, doubt }: InputForm,
+  {
+    model,
+    dialect: given,
+    options,
+    further: { made },
+  }: Pick<RungRequest<unknown>, "model" | "dialect" | "options" | "further">,
 ): Message {
+  noteAccepted(askedWith(model, options), length.tokens, response);
   const isStrict = dialect === "strict" && given !== "strict";
   const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
-  return withHelp(response, identityOf(model), { isStrict, reduction, bound, window, made });
+  return withHelp(response, identityOf(model), { isStrict, reduction, bound, window, made, doubt });
 }
 
 /*

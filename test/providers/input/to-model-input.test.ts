@@ -167,3 +167,37 @@ it.each([
 ])("a provider that says %j names a known rule", (text) => {
   expect(namesKnownRule(wordsOf(new Error(text), []))).toBe(true);
 });
+
+describe("Ids that a provider refuses in a thread because they occur twice", () => {
+  const callOf = (id: string) => [
+    new AIMessage({ content: "", tool_calls: [{ id, name: "bash", args: {} }] }),
+    new ToolMessage({ content: "ok", tool_call_id: id }),
+  ];
+  const idsOf = (given: readonly string[], dialect: DialectName) =>
+    toModelInput([new HumanMessage("x"), ...given.flatMap(callOf)], { dialect }).flatMap((message) =>
+      "tool_calls" in message ? ((message as AIMessage).tool_calls ?? []).map(({ id }) => id) : [],
+    );
+
+  it("are counted on, in Kimi's own form", () => {
+    const bash = (...numbers: readonly number[]) => numbers.map((number) => `functions.bash:${number}`);
+    expect(idsOf(bash(0, 0, 0, 1, 7, 7, 2), "kimi")).toEqual(bash(0, 1, 2, 3, 7, 4, 5));
+    expect(idsOf([...bash(0), "functions.read:0", ...bash(0)], "kimi")).toEqual([
+      ...bash(0),
+      "functions.read:0",
+      ...bash(1),
+    ]);
+  });
+
+  it("keep their place in a longer history, and each result has its call's id", () => {
+    const given = ["functions.bash:0", "functions.bash:0", "functions.bash:1"];
+    expect(idsOf([...given, "functions.bash:0"], "kimi").slice(0, 3)).toEqual(idsOf(given, "kimi"));
+    const input = toModelInput([new HumanMessage("x"), ...given.flatMap(callOf)], { dialect: "kimi" });
+    expect(validateHistory(input, "kimi")).toEqual([]);
+  });
+
+  it("are derived where the provider does not take such a form", () => {
+    for (const id of idsOf(["functions.bash:0", "functions.bash:0"], "mistral"))
+      expect(id).toMatch(/^[a-z0-9]{9}$/i);
+    expect(idsOf(["call_a", "call_a"], "kimi")[1]).toMatch(/^[0-9a-f]{9}$/);
+  });
+});

@@ -121,19 +121,28 @@ function withLegalName(message: BaseMessage): BaseMessage {
 /** The longest id that all providers accept. Mistral demands exactly this length. */
 const ID_LENGTH = 9;
 
+/** Kimi's models count their calls: `functions.bash:0`. They write no more calls after ids in another form. */
+const COUNTED = /^(.{1,100}:)\d{1,9}$/s;
+
 function uniqueIds(legal: RegExp): (id: string, place: string) => string {
   const used = new Set<string>();
   /** The first salt that was not tried. A list's messages can share an id. */
   const salts = new Map<string, number>();
-  return (given, place) => {
-    const key = `${given}\n${place}`;
-    let id = given;
+  const firstFree = (key: string, idFor: (salt: number) => string, first: string) => {
+    let id = first;
     for (let salt = salts.get(key) ?? 0; used.has(id) || !legal.test(id); salt += 1) {
-      id = hashText(`${key}\n${salt}`, ID_LENGTH);
+      id = idFor(salt);
       salts.set(key, salt + 1);
     }
     used.add(id);
     return id;
+  };
+  return (given, place) => {
+    const name = legal.test(given) ? COUNTED.exec(given)?.[1] : undefined;
+    if (name !== undefined && legal.test(`${name}1000000000`))
+      return firstFree(name, (salt) => `${name}${salt}`, given);
+    const key = `${given}\n${place}`;
+    return firstFree(key, (salt) => hashText(`${key}\n${salt}`, ID_LENGTH), given);
   };
 }
 

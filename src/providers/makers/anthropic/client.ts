@@ -84,18 +84,6 @@ export const anthropicProvider: Provider = {
     // "A maximum of 4 blocks with cache_control may be provided. Found 5." (tghamm/Anthropic.SDK#50)
     marks: ["maximum of <most> blocks with cache_control"],
   },
-  otherRefusals: [
-    // A field's place, worded like messages' places: "max_tokens: 10000 > 4096, which is the maximum allowed number of
-    // output tokens" (ChatGPTNextWeb/NextChat#4964), "tools.12.custom.input_schema: JSON schema is invalid."
-    // (anthropics/claude-code#63673)
-    "^(?:\\d+ )?`?(?:max_tokens|temperature|top_[pk]|thinking|tools?|tool_choice|model|stop_sequences|metadata|output_\\w+|betas?)`?(?:\\.[\\w.]+)?: ",
-    // "Your credit balance is too low to access the Anthropic API." (anthropics/claude-code#66314)
-    "credit balance is too low",
-    // (anthropics/claude-code#58367)
-    "Output blocked by content filtering policy",
-    // "You have reached your specified API usage limits." (anthropics/claude-code#38035)
-    "reached your specified API usage limits",
-  ],
   forcedCall: {
     anthropic: (client) => {
       const thinking: unknown = Reflect.get(client, "thinking");

@@ -61,16 +61,9 @@ export const compatibleProvider: Provider = {
     ],
   },
   otherRefusals: [
-    // OpenRouter, status 400: "x is not a valid model ID" (RightNow-AI/openfang#697). Groq: "The model `x` has been
-    // decommissioned" (RightNow-AI/openfang#60). GitHub: "Unknown model: x" (github/gh-models#65), "Model not found; expected
-    // format" (lobehub/lobehub#8314). Kiro: "Invalid model. Please select a different model" (decolua/9router#1187)
-    "is not a valid model ID|has been decommissioned|unknown model[.:]|model not found; |invalid model\\. ",
-    // Bedrock: "The provided model identifier is invalid." (aws-samples/amazon-bedrock-workshop#315), "Invocation of model ID x
-    // with on-demand throughput isn't supported" (anomalyco/opencode#396)
-    "model identifier is invalid|on-demand throughput",
-    // Kimi: "The request was rejected because it was considered high risk" (MoonshotAI/kimi-cli#1002). GLM:
+    // Filters that have only a number: MiniMax's of its input and output, and GLM's, whose text is
     // "[1301][系统检测到输入或生成内容可能包含不安全或敏感内容]" (zai-org/feedback#516)
-    "considered high risk|不安全或敏感内容",
+    "^(?:1026|1027|1301)$",
   ],
   overflow: [
     // vLLM: "'max_tokens' or 'max_completion_tokens' is too large: 2000. This model's maximum context length is 4096
@@ -97,6 +90,9 @@ export const compatibleProvider: Provider = {
     "exceeded model token limit: <limit> \\(requested: <total>\\)",
     // MiniMax: "invalid params, context window exceeds limit"
     "context window exceeds limit",
+    // Cohere: "too many tokens: size limit exceeded by 19296 tokens. Try using shorter or fewer inputs. The limit for this
+    // model is 132000 tokens." (pydantic/pydantic-ai#4221)
+    "too many tokens:(?: [^.]{0,80}\\.[^.]{0,80}\\. The limit for this model is <limit> tokens)?",
   ],
   // Groq, xAI.
   secrets: ["(?:gsk|xai)-[\\w*-]{6,}", "gsk_\\w{6,}"],

@@ -55,14 +55,6 @@ export const dashscopeProvider: Provider = {
     // "Exceeded limit on max data-uri per request: 250" (infiniflow/ragflow#9244)
     pictures: ["Exceeded limit on max data-uri per request: <most>"],
   },
-  otherRefusals: [
-    // Status 400: `Arrearage`, "Access denied, please make sure your account is in good standing."
-    // (tencentmusic/supersonic#1572); "Input text data may contain inappropriate content." (QwenLM/qwen-code#2905)
-    "Arrearage|good standing|inappropriate content",
-    // "Range of max_tokens should be [1, 8192]" (open-webui/open-webui#10507); "parameter.enable_thinking must be set to false
-    // for non-streaming calls" (langchain4j/langchain4j#3974)
-    "Range of max_tokens|enable_thinking",
-  ],
   overflow: ["Range of input length should be \\[\\d+, ?<limit>\\]"],
   // "Exceeded limit on max bytes to request body : 6291456" (langgenius/dify#35311)
   tooManyBytes: ["Exceeded limit on max bytes to request body"],

@@ -23,12 +23,6 @@ export const deepseekProvider: Provider = {
     // `text`" (esengine/DeepSeek-Reasonix#7859)
     "unknown variant `?(?:image_url|input_audio|file|image)`?, expected",
   ],
-  otherRefusals: [
-    // (langbot-app/LangBot#1643), (deepseek-ai/DeepSeek-V2#30)
-    "Model Not Exist|Content Exists Risk",
-    // "Invalid max_tokens value, the valid range of max_tokens is [1, 8192]" (deepseek-ai/DeepSeek-V3#69)
-    "Invalid max_tokens value",
-  ],
 };
 
 export async function createDeepSeekModel({ baseURL, ...fields }: ModelFields): Promise<BaseChatModel> {

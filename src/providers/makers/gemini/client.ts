@@ -69,25 +69,6 @@ export const geminiProvider: Provider = {
     // "Request payload size exceeds the limit: 4194304 bytes." (google-gemini/deprecated-generative-ai-android#26)
     "Request payload size exceeds the limit",
   ],
-  otherRefusals: [
-    // All with status 400: "API key not valid. Please pass a valid API key." (zeroclaw-labs/zeroclaw#194), "API Key not found.
-    // ..." (google-gemini/gemini-cli#25198), "API key expired. Please renew the API key." (simonw/llm#1213)
-    "pass a valid API key|API key expired",
-    // "User location is not supported for the API use." (google-gemini/gemini-cli#24641)
-    "location is not supported",
-    // "* GenerateContentRequest.tools[0].function_declarations[18].name: Invalid function name." (google-gemini/gemini-cli#9535);
-    // "The GenerateContentRequest proto is invalid:\n * tools[0].function_declarations[12].name: ..."
-    // (google-gemini/gemini-cli#7878)
-    "GenerateContentRequest(?:\\.| proto is invalid:\\s*\\* )tools",
-    // "Unknown name \"const\" at 'tools[0].function_declarations[5].parameters...'" (zed-industries/zed#44875); "... at
-    // 'request.tools[0]...'" (router-for-me/CLIProxyAPI#97)
-    "Unknown name .{0,80} at '(?:request\\.)?tools",
-    // "The thinking budget (52428) is invalid." (RooCodeInc/Roo-Code#4399); "You can only set only one of thinking budget and
-    // thinking level." (sterlp/eclipse-peon-ai#115)
-    "thinking budget",
-    // "it has a maxOutputTokens value of 655360 but the supported range is from 1" (stackblitz-labs/bolt.diy#955)
-    "maxOutputTokens value of",
-  ],
   secrets: ["AIza[\\w-]{6,}"],
   formats: {
     gemini: {

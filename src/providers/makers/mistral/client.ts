@@ -32,8 +32,6 @@ export const mistralProvider: Provider = {
     // report on the API)
     "Image input is not enabled",
   ],
-  // "Invalid model: API", `invalid_model` (lfnovo/open-notebook#441)
-  otherRefusals: ["Invalid model: "],
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: [
     "Prompt contains <input> tokens.{0,200}?too large for model with <limit> maximum context length",

@@ -1,10 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/message.js";
-import { asText } from "../../../shared/json.js";
-import { recordsIn, textIn } from "../../../shared/values.js";
+import { asText, parseJson, toJson } from "../../../shared/json.js";
+import { hasMethods, isRecord, madeOnce, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
-import { callFieldsIn, isChatModel } from "../../contract/model-view.js";
+import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
 import type { Block, Fields } from "../../contract/rule.js";
@@ -84,25 +84,13 @@ export const openaiProvider: Provider = {
     // "Invalid 'messages': array too long. Expected an array with maximum length 2048" (obot-platform/obot#1009)
     messages: ["Invalid '(?:messages|input)': array too long. Expected an array with maximum length <most>"],
   },
-  otherRefusals: [
-    // "Unsupported parameter: 'max_tokens' is not supported with this model." (microsoft/clarity-agent#59); "Unsupported
-    // value: 'temperature' does not support 0 with this model." (QwenLM/qwen-code#921); "Unknown parameter: 'file_ids'."
-    // (FlowiseAI/Flowise#2254). LiteLLM: "litellm.BadRequestError: OpenAIException - Unsupported parameter: ..."
-    // (enoch3712/ExtractThinker#327)
-    "(?:^(?:\\d+ )?|Exception - )(?:Unsupported|Unknown) (?:parameter|value)(?!: '?(?:messages|input))",
-    // "Unrecognized request argument supplied: reasoning_effort" (coroot/coroot#698)
-    "Unrecognized request argument",
-    // "Invalid schema for function 'json_edit_tool': ..." (bytedance/trae-agent#173)
-    "Invalid schema for function",
-    // "Invalid 'tools[0].function.name': string does not match pattern." (FoundationAgents/OpenManus#1143)
-    "Invalid 'tools\\b",
-    // "max_tokens is too large: 50000. This model supports at most 32768 completion tokens" (opencode-ai/opencode#140)
-    "max_tokens is too large: \\d+\\. This model supports at most",
-    // A policy. Another form of the same words must not get round it. Azure: "The response was filtered due to the prompt
-    // triggering Azure OpenAI's content management policy.", `content_filter` (openai/openai-python#331); `invalid_prompt`:
-    // "your prompt was flagged as potentially violating our usage policy" (BeehiveInnovations/pal-mcp-server#178)
-    "content management policy|content_filter|invalid_prompt|violating our usage policy",
-  ],
+  otherApi: {
+    // "Function tools with reasoning_effort are not supported for gpt-5.6-luna in /v1/chat/completions. To use function
+    // tools, use /v1/responses or set reasoning_effort to 'none'." (sandialabs/atlas-ui-3#756); "This model is only supported
+    // in v1/responses and not in v1/chat/completions."
+    responses: ["(?:\\buse|(?<!not )supported(?: only)? in) (?:the )?`?/?(?:v1/)?responses\\b"],
+    completions: ["(?:\\buse|(?<!not )supported(?: only)? in) (?:the )?`?/?(?:v1/)?chat/completions\\b"],
+  },
   formats: {
     openai: openaiFormat,
     "openai-responses": openaiFormat,
@@ -113,7 +101,7 @@ export const openaiProvider: Provider = {
     dialects: ["openai", "openai-responses", "responses-compatible"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
-  mendClient: keepCallFields,
+  mendClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
   mendResponse: wholeItems,
   unlistRunCalls: (message, tools) => {
     const ids = runCallIds(message, tools);
@@ -122,6 +110,53 @@ export const openaiProvider: Provider = {
   // Anthropic, DeepSeek and DashScope have the same form.
   secrets: ["sk-[\\w*-]{6,}"],
 };
+
+type Fetch = typeof fetch;
+
+/**
+ * A view of a client with OpenAI's package that reads every host's refusals. Returns any other model unchanged.
+ *
+ * The package reads only the object in a body's field `error`, and says "400 status code (no body)" of any other body,
+ * such as those of Mistral, xAI, vLLM and FastAPI.
+ */
+function readAnyRefusal(model: BaseChatModel): BaseChatModel {
+  const parts = partsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
+  if (parts.length > 0) return viewOf(model, Object.fromEntries(parts));
+  const config: unknown = Reflect.get(model, "clientConfig");
+  const client: unknown = Reflect.get(model, "client");
+  const isOwn = client === undefined || hasMethods(client, "makeStatusError", "fetch");
+  if (!isRecord(config) || !isOwn || typeof Reflect.get(model, "_getClientOptions") !== "function")
+    return model;
+  // The view makes a client of its own when it is first used.
+  return viewOf(model, { clientConfig: readingConfigOf(config), client: undefined });
+}
+
+const readingConfigs = new WeakMap<object, object>();
+
+function readingConfigOf(config: Fields): object {
+  return madeOnce(readingConfigs, config, () => {
+    const send = typeof config["fetch"] === "function" ? (config["fetch"] as Fetch) : undefined;
+    const reading: Fetch = async (...request) => withError(await (send ?? fetch)(...request));
+    return { ...config, fetch: reading };
+  });
+}
+
+async function withError(response: Response): Promise<Response> {
+  if (response.ok) return response;
+  const { status, statusText, headers } = response;
+  const text = await response.text().catch(() => "");
+  const parsed = parseJson(text);
+  // Google's endpoint sends a list.
+  const body: unknown = Array.isArray(parsed) ? parsed[0] : parsed;
+  return new Response(isRecord(body) ? toJson(inOpenAIForm(body)) : text, { status, statusText, headers });
+}
+
+function inOpenAIForm(body: Fields): Fields {
+  const { error } = body;
+  return isRecord(error)
+    ? body
+    : { error: { ...body, ...(typeof error === "string" && { message: error }) } };
+}
 
 /**
  * A view of OpenAI's client for the Responses API that sends the namespace and the caller of each call. Returns any
