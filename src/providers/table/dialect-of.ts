@@ -3,6 +3,7 @@ import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
+import { RESPONSES } from "../contract/rule.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
 import { compatibleModels } from "../makers/compatible/dialect.js";
@@ -85,8 +86,7 @@ export function identityOf(model: object): ModelIdentity {
   return {
     dialect: dialectOf(model),
     modelId: nameOf(client),
-    // Which of its protocols OpenAI's client uses can depend on the tools of one request, so it does not count.
-    client: typeof kind === "string" ? kind : undefined,
+    client: typeof kind === "string" ? kind + (usesResponses(client) ? RESPONSES : "") : undefined,
     host: hostOf(sender, kind),
   };
 }
@@ -95,6 +95,11 @@ export function identityOf(model: object): ModelIdentity {
 export function displayNameOf(model: object): string | undefined {
   const kind = call(model, "_llmType");
   return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
+}
+
+/** OpenAI's client has two protocols, and stores what it gets in two forms. */
+function usesResponses(client: object): boolean {
+  return call(client, "_useResponsesApi") === true;
 }
 
 function nameOf(client: object): string | undefined {
@@ -108,7 +113,7 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  const isResponses = call(client, "_useResponsesApi") === true;
+  const isResponses = usesResponses(client);
   const address = type === "azure_openai" ? OPENAI : (hostOf(client, type) ?? "");
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
