@@ -9,13 +9,13 @@ import { expect } from "vitest";
 import { toModelInput } from "../../src/index.js";
 import { withAsked } from "../../src/providers/contract/rule.js";
 import { identityOf } from "../../src/providers/table/dialect-of.js";
-import { law, stopAtEnd } from "../support/test-tools.js";
+import { law, leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { result, user } from "../support/wire-messages.js";
 import { CLIENTS } from "../wire/unchanged/clients.js";
 import { startRecorder } from "../wire/unchanged/start-recorder.js";
 
 const recorder = stopAtEnd(await startRecorder());
-globalThis.fetch = recorder.fetch;
+leadRequests(recorder.fetch);
 
 const NAMES = [
   "ChatOpenAI",
