@@ -338,6 +338,9 @@ export function readMaker({ response_metadata }: AIMessage): Maker {
   return { provider: read("model_provider"), model: read("model_name") ?? read("model") };
 }
 
+/** After the kind of a client: it is asked over OpenAI's Responses API. */
+export const RESPONSES = "-responses";
+
 /** Who was asked for a response, as its mark says. Undefined: it has no mark. */
 export function askedFor({ additional_kwargs }: BaseMessage): Asked | undefined {
   const mark: unknown = additional_kwargs?.[MARKS.asked];
@@ -365,7 +368,9 @@ export function mayHaveWritten(message: AIMessage, { dialect, client, host, mode
   if (asked !== undefined && client !== undefined) {
     // An alias can be pinned later: to the name that it answered with.
     const isSame = asked.modelId === modelId || (model !== undefined && model === modelId);
-    return isSame && asked.client === client && asked.host === host;
+    // The tools of one request can make a client use the Responses API, so others do not exclude it.
+    const isSameClient = asked.client === client || asked.client === client + RESPONSES;
+    return isSame && isSameClient && asked.host === host;
   }
   const { makers } = dialect;
   if (makers.length > 0 && provider !== undefined && !makers.includes(provider)) return false;

@@ -18,7 +18,7 @@ import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
 import { inKnownApi } from "../contract/openai-api.js";
-import { type Asked, isSameModel, readMaker, withAsked } from "../contract/rule.js";
+import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/rule.js";
 import { isFailedSample } from "../failure/failed-sample.js";
 import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
@@ -142,7 +142,11 @@ function noteModel(message: AIMessageChunk, asked: Asked): void {
     message.response_metadata = { ...message.response_metadata, model_name: name };
   const answered = readMaker(message).model ?? "";
   if (isPlain(message) && isSameModel(answered, asked.modelId ?? "")) return;
-  message.additional_kwargs = withAsked(message, asked).additional_kwargs;
+  const { client } = asked;
+  const isOfResponses =
+    Array.isArray(message.response_metadata["output"]) && client?.endsWith(RESPONSES) === false;
+  const told = isOfResponses ? { ...asked, client: client + RESPONSES } : asked;
+  message.additional_kwargs = withAsked(message, told).additional_kwargs;
 }
 
 /** Whether nothing in a response is beyond text and plain calls. */

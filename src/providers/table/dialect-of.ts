@@ -4,6 +4,7 @@ import type { DialectName } from "../contract/dialect-name.js";
 import { addressOf, hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import { apiOf } from "../contract/openai-api.js";
 import type { ModelIdentity } from "../contract/provider.js";
+import { RESPONSES } from "../contract/rule.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
 import { compatibleModels } from "../makers/compatible/dialect.js";
@@ -86,8 +87,7 @@ export function identityOf(model: object): ModelIdentity {
   return {
     dialect: dialectOf(model),
     modelId: nameOf(client),
-    // Which of its protocols OpenAI's client uses can depend on the tools of one request, so it does not count.
-    client: typeof kind === "string" ? kind : undefined,
+    client: typeof kind === "string" ? kind + (usesResponses(client) ? RESPONSES : "") : undefined,
     host: hostOf(sender, kind),
   };
 }
@@ -106,6 +106,12 @@ export function displayNameOf(model: object): string | undefined {
   return identityOf(model).modelId ?? (typeof kind === "string" ? kind : undefined);
 }
 
+/** OpenAI's client has two protocols, and stores what it gets in two forms. */
+function usesResponses(client: object): boolean {
+  const known = apiOf(client);
+  return known === undefined ? call(client, "_useResponsesApi") === true : known === "responses";
+}
+
 function nameOf(client: object): string | undefined {
   const name: unknown = Reflect.get(client, "model") ?? Reflect.get(client, "modelName");
   return typeof name === "string" && name !== "" ? name : undefined;
@@ -117,11 +123,11 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 }
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
-  const api = apiOf(client) ?? (call(client, "_useResponsesApi") === true ? "responses" : "completions");
+  const isResponses = usesResponses(client);
   const address = type === "azure_openai" ? OPENAI : (hostOf(client, type) ?? "");
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
-  if (api === "responses") return ofHost === "openai" ? "openai-responses" : "responses-compatible";
+  if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";
   const name = nameOf(client) ?? "";
   // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's
   // name tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
