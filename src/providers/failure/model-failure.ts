@@ -84,8 +84,9 @@ function explain(broken: BrokenRule | undefined, text: string): string {
  * Tells a model's failures, after which another model can be asked, from everything else.
  */
 
-/** A program's faults. `fetch` also throws a `TypeError` when it cannot connect. */
+/** A program's faults. `fetch` also throws a `TypeError` when it cannot connect, in each runtime with other words. */
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
+const NETWORK_WORDS = /\b(?:fetch|network|internet|load failed)\b/i;
 
 export function isModelError(error: unknown): error is ModelError {
   return isTetherError(error) && error.code === "MODEL_FAILED";
@@ -112,9 +113,14 @@ export function modelErrorIn(thrown: unknown): ModelError | undefined {
  */
 export function failsForGood(error: unknown): error is ModelError {
   if (!isModelError(error)) return false;
-  const { cause } = error;
-  if (!isError(cause) || statusOf(cause) !== undefined) return true;
-  return !FAULTS.has(rootOf(cause).name) || isLost(cause) || isUnreachable(cause);
+  return !isProgramFault(error.cause);
+}
+
+/** Whether a program failed by a mistake of its own, and not its provider or the network. */
+export function isProgramFault(error: unknown): boolean {
+  if (!isError(error) || isRefusal(error) || isLost(error) || isUnreachable(error)) return false;
+  const { name, message } = rootOf(error);
+  return FAULTS.has(name) && !NETWORK_WORDS.test(message);
 }
 
 /** Whether a model has failed for a reason unrelated to the request, which may pass. */
@@ -242,7 +248,7 @@ export function isRefusal(error: unknown): boolean {
 }
 
 /** The HTTP status of a refusal, 400 or more. Undefined if the error is not a refusal. */
-function statusOf(error: unknown): number | undefined {
+export function statusOf(error: unknown): number | undefined {
   return (
     causesOf(error)
       // The clients of Mistral, Ollama and AWS have other names for it, and Tongyi's client keeps the HTTP response.

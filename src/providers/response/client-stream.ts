@@ -12,8 +12,9 @@ import {
 } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { concat } from "@langchain/core/utils/stream";
 import { isAIMessage } from "../../history/call.js";
-import { isChunk } from "../../history/message.js";
+import { copyMessage, isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../contract/model-view.js";
 
@@ -41,6 +42,7 @@ export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
   readonly #ids: StreamIds;
   #id: string | undefined;
+  readonly #chunks: AIMessageChunk[] = [];
   #sent: AIMessageChunk | undefined;
   readonly #isHeard: boolean;
 
@@ -51,25 +53,32 @@ export class ClientStream {
     this.#isHeard = handlers.some(callbackHandlerPrefersStreaming) && !tags.some((tag) => UNHEARD.test(tag));
   }
 
-  /** The message of all sent chunks together. */
+  /**
+   * The message of all sent chunks together.
+   *
+   * @throws The error of a client whose chunks cannot be joined.
+   */
   get sent(): AIMessageChunk | undefined {
+    this.#sent ??= joined(this.#chunks);
     return this.#sent;
   }
 
   /** No `async` function, because it would take turns of the event loop for each token. */
-  forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> {
+  forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> | undefined {
     const message = isAIChunk(given) ? given : asResponse(given);
-    if (this.#sent === undefined) this.#id = this.#freshId(message.id);
-    if (this.#id !== undefined) message._updateId(this.#id);
+    if (this.#chunks.length === 0) this.#id = this.#freshId(message.id);
+    if (this.#id !== undefined && message.id !== this.#id) message._updateId(this.#id);
     // LangChain does the same for the chunks that it passes on itself.
-    message.response_metadata = { ...generationInfo, ...message.response_metadata };
-    this.#sent = this.#sent === undefined ? message : this.#sent.concat(message);
+    if (generationInfo !== undefined)
+      message.response_metadata = { ...generationInfo, ...message.response_metadata };
+    this.#chunks.push(message);
+    this.#sent = undefined;
     return this.#send(text, message);
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
   async replaceBy(response: AIMessage): Promise<AIMessageChunk> {
-    const sent = this.#sent;
+    const sent = this.#readable();
     if (sent !== undefined && isContinuedBy(sent, response)) {
       const rest = toChunk(response, this.#id);
       rest.content = response.text.slice(sent.text.length);
@@ -85,17 +94,33 @@ export class ClientStream {
     return toChunk(response, this.#id);
   }
 
+  /** The response under an id that the thread does not have. Nobody sees it. */
+  withFreshId<Response extends AIMessage | AIMessageChunk>(response: Response): Response {
+    const id = this.#freshId(response.id);
+    return id === undefined || id === response.id
+      ? response
+      : (copyMessage<AIMessage | AIMessageChunk>(response, { id }) as Response);
+  }
+
   /** Removes the sent message from the client. */
   async takeBack(): Promise<void> {
-    if (this.#id !== undefined && this.#sent !== undefined)
+    if (this.#id !== undefined && this.#chunks.length > 0)
       await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
-  #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {
+  #readable(): AIMessageChunk | undefined {
+    try {
+      return this.sent;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> | undefined {
+    if (this.#run === undefined) return undefined;
     // The field is typed for chunks, but LangGraph passes on any message.
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
-    if (this.#run === undefined) return Promise.resolve();
     this.#ids.onShown?.(message, this.#isHeard);
     return this.#run.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
@@ -110,6 +135,17 @@ export class ClientStream {
     for (let count = 2; isSeen(id); count += 1) id = `${base}-${count}`;
     return id;
   }
+}
+
+/**
+ * Halves are joined, because each join copies what it joins: one by one, a long response's calls would be copied for
+ * each chunk.
+ */
+function joined(chunks: readonly AIMessageChunk[]): AIMessageChunk | undefined {
+  const [first] = chunks;
+  if (first === undefined || chunks.length === 1) return first;
+  const half = chunks.length >> 1;
+  return concat(joined(chunks.slice(0, half)), joined(chunks.slice(half)));
 }
 
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */
@@ -160,7 +196,17 @@ interface Caller {
   onFailedAttempt: (error: unknown) => unknown;
 }
 
-/** Contract: called for each failure that the client will retry by its own rules, with its retry limit. */
+interface RetryListener {
+  /** Contract: must not throw. */
+  readonly onRetry: ((failed: FailedAttempt) => void) | undefined;
+  /** Contract: whether a failed attempt is not worth another one, although the client would make it. */
+  readonly isFinal: (error: unknown) => boolean;
+}
+
+/**
+ * Contract: called for each failure that the client will retry by its own rules, with its retry limit. Throws the error
+ * if it must not.
+ */
 type Listener = (error: unknown, maxRetries: number) => void;
 
 /**
@@ -176,20 +222,19 @@ const watched = new WeakSet<object>();
  *
  * The client's caller gets a handler around its own, once. The client still decides what is sent again, and when.
  *
- * @param onRetry Contract: must not throw.
  */
 export function tellRetries<Result>(
   model: BaseChatModel,
-  onRetry: ((failed: FailedAttempt) => void) | undefined,
+  { onRetry, isFinal }: RetryListener,
   request: () => Promise<Result>,
 ): Promise<Result> {
-  if (onRetry === undefined) return request();
   for (const client of [model, ...partsOf(model).map(([, part]) => part)])
     watch(Reflect.get(client, "caller"));
   let attempt = 0;
   const listener: Listener = (error, maxRetries) => {
+    if (isFinal(error)) throw error;
     attempt += 1;
-    if (attempt <= maxRetries) onRetry({ attempt, maxAttempts: maxRetries + 1, error });
+    if (attempt <= maxRetries) onRetry?.({ attempt, maxAttempts: maxRetries + 1, error });
   };
   const context = AsyncLocalStorageProviderSingleton.getInstance();
   // Traces read the context too, so it is extended and not replaced.

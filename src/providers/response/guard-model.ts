@@ -1,10 +1,10 @@
-/** A model whose stream gives only complete responses. A broken one is requested again, without streaming. */
+/** Asks a model, and accepts only a complete response. A broken one is requested again, in one piece. */
 
-import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
-import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
@@ -18,13 +18,21 @@ import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
 import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
 import { readMaker } from "../contract/rule.js";
-import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
+import {
+  isAbortError,
+  isEmptyResponse,
+  isLost,
+  isProgramFault,
+  isRefusal,
+  toModelError,
+} from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
 import { carryHostFields } from "../host-fields/client.js";
 import { identityOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
+import { type Manner, mayBeOfManner, noteAnswered, onlyManner, otherThan } from "./manner.js";
 import {
   BROKEN_REASONS,
   type BrokenReason,
@@ -41,27 +49,56 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedResponse`. The
- * parameters apply to this request; see `withParameters`.
+ * A model's complete response; see `guardedResponse`. It is streamed if somebody listens, as the model's client alone
+ * would be: LangChain decides it by the handlers of the run. The parameters apply to this request; see
+ * `withParameters`.
  *
- * The result is a view of the model with a replaced stream, not a model around it. So it keeps its default options,
- * call options, trace name and serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them only in
- * `stream`. With a model around it, its request would have no tools.) A value that is not a chat model is returned as
- * it is.
+ * The model, alone or with bound tools, is asked by a view of it, not by a model around it. So it keeps its default
+ * options, call options, trace name and serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
+ * only in `invoke` and `stream`. With a model around it, its request would have no tools.) A value that is not a chat
+ * model is asked as it is.
+ *
+ * @throws ModelError if there is no complete response.
  */
-export async function guardModel(
+export async function askGuarded(
   model: Askable,
   guard: StreamGuardOptions,
-  config: RunnableConfig,
+  messages: BaseMessage[],
+  options: RunnableConfig,
   parameters: Readonly<Record<string, unknown>> = {},
+): Promise<BaseMessage> {
+  const held: Held = {};
+  const guarded = await guardModel(model, guard, held, options, parameters);
+  const invoked = await guarded.invoke(messages, options);
+  const response = held.response === undefined ? invoked : withId(held.response, invoked.id);
+  // A program's own Runnable can return anything.
+  if (typeof response !== "object") return response;
+  return PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, response);
+}
+
+/** The response of a model that was asked for events. LangChain returns what it has read from them, which is less. */
+interface Held {
+  response?: AIMessageChunk;
+}
+
+function withId(response: AIMessageChunk, id: string | undefined): AIMessageChunk {
+  return response.id === undefined && id !== undefined ? copyMessage(response, { id }) : response;
+}
+
+async function guardModel(
+  model: Askable,
+  guard: StreamGuardOptions,
+  held: Held,
+  config: RunnableConfig,
+  parameters: Readonly<Record<string, unknown>>,
 ): Promise<Askable> {
   if (RunnableBinding.isRunnableBinding(model)) {
-    const bound = await guardModel(model.bound, guard, config, parameters);
+    const bound = await guardModel(model.bound, guard, held, config, parameters);
     return viewOf(model, { bound });
   }
   const made = await madeModel(model, config);
-  if (made !== model) return guardModel(made as Askable, guard, config, parameters);
-  return isChatModel(model) ? withGuardedChunks(withParameters(model, parameters), guard, model) : model;
+  if (made !== model) return guardModel(made as Askable, guard, held, config, parameters);
+  return isChatModel(model) ? guardedView(withParameters(model, parameters), guard, held, model) : model;
 }
 
 /** `initChatModel`, and an agent whose model is a name, have an object that makes the model on demand. */
@@ -71,9 +108,10 @@ export async function madeModel(model: object, config: RunnableConfig): Promise<
 }
 
 /** @param original The model without parameters. A view's provider cannot be recognised. */
-function withGuardedChunks(
+function guardedView(
   model: BaseChatModel,
   guard: StreamGuardOptions,
+  held: Held,
   original: BaseChatModel,
 ): Askable {
   const identity = identityOf(model);
@@ -81,17 +119,54 @@ function withGuardedChunks(
     (view, { mendClient }) => mendClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
-  async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
-    const ask = (client: BaseChatModel) => guardedResponse({ model: client, guard, messages, options }, run);
-    const message = await askOnView(mended, original, ask).catch((error: unknown) => {
+  const answer = async (manner: Manner, messages: BaseMessage[], options: CallOptions, run: Run) => {
+    const ask = (client: BaseChatModel) =>
+      guardedResponse({ model: client, original, guard, manner, messages, options, run });
+    const response = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
-    noteModel(message, identityOf(original).modelId);
-    yield new ChatGenerationChunk({ text: message.text, message });
-  }
-  // The guard also handles a model that does not stream.
-  const members = { _streamResponseChunks: streamWhole, disableStreaming: false };
-  return boundView(model, members, STREAMING_METHODS);
+    noteModel(response.message, identityOf(original).modelId);
+    return response;
+  };
+  const members = {
+    async *_streamResponseChunks(
+      messages: BaseMessage[],
+      options: CallOptions,
+      run?: CallbackManagerForLLMRun,
+    ) {
+      const { message } = await answer("streamed", messages, options, run);
+      yield new ChatGenerationChunk({ text: message.text, message: message as AIMessageChunk });
+    },
+    async _generate(
+      messages: BaseMessage[],
+      options: CallOptions,
+      run?: CallbackManagerForLLMRun,
+    ): Promise<ChatResult> {
+      // With this field, the common clients also stream if nobody listens.
+      const manner = Reflect.get(model, "streaming") === true ? "streamed" : "whole";
+      const { message, generationInfo, llmOutput } = await answer(manner, messages, options, run);
+      return {
+        generations: [{ text: message.text, message, ...defined({ generationInfo }) }],
+        ...defined({ llmOutput }),
+      };
+    },
+    async *_streamChatModelEvents(this: BaseChatModel, messages: BaseMessage[], options: CallOptions) {
+      const { message } = await answer("streamed", messages, options, undefined);
+      held.response = message as AIMessageChunk;
+      const chunk = new ChatGenerationChunk({ text: message.text, message: held.response });
+      const events = viewOf(this, {
+        _streamResponseChunks: async function* () {
+          yield chunk;
+        },
+      });
+      yield* baseOf(model)?._streamChatModelEvents.call(events, messages, options) ?? [];
+    },
+    // The guard also handles a model that does not stream.
+    disableStreaming: false,
+    // LangChain would store and return a response as it is, with an id that a thread has.
+    cache: undefined,
+  };
+  return boundView(model, members, INVOKING_METHODS);
 }
 
 /** User classes whose methods failed on a view, because it lacks their `#private` fields. */
@@ -128,14 +203,14 @@ function isPrivateAccess(error: unknown): boolean {
  * Each stored response knows its model, so that state that only this model can read goes to no other. Anthropic's
  * client has the name elsewhere in a stream, and Google's clients have none.
  */
-function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
+function noteModel(message: AIMessage | AIMessageChunk, modelId: string | undefined): void {
   const name = textIn(message.additional_kwargs, "model") ?? modelId;
   if (name === undefined || readMaker(message).model !== undefined) return;
   message.response_metadata = { ...message.response_metadata, model_name: name };
 }
 
 /*
- * Accepts only complete responses from a model. A broken response is requested again, without streaming.
+ * Accepts only complete responses from a model. A broken response is requested again, in one piece.
  */
 
 export interface StreamGuardOptions extends StreamIds {
@@ -144,11 +219,11 @@ export interface StreamGuardOptions extends StreamIds {
   /** How long the model may be silent, in milliseconds. Undefined: for any time. */
   readonly idleTimeoutMs?: number | undefined;
   readonly habit: FinishHabit;
-  /** A `whole-text` is never streamed, and must not end at a token limit. @default "response" */
+  /** A `whole-text` is asked in one piece if it can be, and must not end at a token limit. @default "response" */
   readonly wants?: "response" | "whole-text";
   /**
    * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
-   * client gets instead. Undefined: the response is streamed to the client.
+   * client gets instead. Undefined: a listening client gets the response as it arrives.
    */
   readonly settle?: ((response: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
@@ -176,60 +251,96 @@ export interface WithheldResponse extends Withheld, Pick<BrokenResponse, "usage"
 interface WholeResponse {
   readonly message: AIMessage | AIMessageChunk;
   readonly finish: string | undefined;
+  /** What the client says of a response in one piece. LangChain passes it on to tracers. */
+  readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
+  readonly llmOutput?: Readonly<Record<string, unknown>> | undefined;
 }
 
 type Received = WholeResponse | BrokenResponse;
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
+type Run = CallbackManagerForLLMRun | undefined;
+
 interface GuardedRequest {
   readonly model: BaseChatModel;
+  /** The client of which the model is a view. */
+  readonly original: BaseChatModel;
   readonly guard: StreamGuardOptions;
+  /** How the client alone would ask. */
+  readonly manner: Manner;
   readonly messages: BaseMessage[];
   readonly options: CallOptions;
+  readonly run: Run;
 }
 
 /**
- * A model's complete response. Its stream goes to the client as it arrives. No tool has run before the response is
- * complete, so a second request repeats no tool call.
+ * A model's complete response. If somebody listens, its stream goes to the client as it arrives. No tool has run before
+ * the response is complete, so a second request repeats no tool call.
  *
  * The guard does not handle the provider's refusals, unreachable hosts (both of which the model's client has retried),
  * and the run's abort.
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function guardedResponse(
-  request: GuardedRequest,
-  run: CallbackManagerForLLMRun | undefined,
-): Promise<AIMessageChunk> {
-  const { guard, options } = request;
-  const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  let response: AIMessage | AIMessageChunk;
+async function guardedResponse(request: GuardedRequest): Promise<WholeResponse> {
+  const { guard, manner, options, run } = request;
+  const isHeldBack = manner === "whole" || guard.settle !== undefined;
+  const client = new ClientStream(isHeldBack ? undefined : run, guard);
+  let response: WholeResponse;
   try {
-    response = acceptWithheld(await askUntilEnd(request, client), guard);
+    response = await askUntilEnd(request, client);
+    response = { ...response, message: acceptWithheld(response, guard) };
   } catch (error) {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   }
-  return shownForm(response, guard, client, run);
+  return { ...response, message: await shownForm(response.message, request, client) };
 }
 
 /** Requests a response, and requests it again while it is broken. */
 async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
-  const { model, guard, options } = request;
-  const { maxFallbackAttempts, onBroken, onRetry } = guard;
-  // Without the run manager: with it, the chunks would bypass the guard, and `_generate` might stream.
-  const ask = () => tellRetries(model, onRetry, () => askWhole(request));
-  const streams = mayStream(model) && guard.wants !== "whole-text";
-  let response = await (streams ? tellRetries(model, onRetry, () => askStreaming(request, client)) : ask());
+  const { guard, options } = request;
+  const { maxFallbackAttempts, onBroken, wants } = guard;
+  let response = await askEitherWay(request, wants === "whole-text" ? "whole" : request.manner, client);
   for (let attempts = 0; "reason" in response; attempts += 1) {
     onBroken(response);
     if (attempts >= maxFallbackAttempts) throw noWholeResponse(response, attempts);
     options.signal?.throwIfAborted();
-    response = await ask();
+    response = await askEitherWay(request, "whole", new ClientStream(undefined, guard));
   }
   return response;
+}
+
+/** Asks in this manner. If the client or its host cannot, asks in the other one, once. */
+async function askEitherWay(
+  request: GuardedRequest,
+  wanted: Manner,
+  client: ClientStream,
+): Promise<Received> {
+  const { model, original, guard, messages, options } = request;
+  const canStream = mayStream(model);
+  const manner = canStream ? (onlyManner(original) ?? wanted) : "whole";
+  const isOfManner = (error: unknown): boolean =>
+    canStream &&
+    options.signal?.aborted !== true &&
+    !isPrivateAccess(error) &&
+    mayBeOfManner(error, messages);
+  const askIn = (manner: Manner, shown: ClientStream, isFinal: (error: unknown) => boolean) =>
+    tellRetries(model, { onRetry: guard.onRetry, isFinal }, () =>
+      manner === "streamed" ? askStreaming(request, shown) : askWhole(request),
+    );
+  try {
+    return await askIn(manner, client, isOfManner);
+  } catch (error) {
+    if (!isOfManner(error)) throw error;
+    if (isProgramFault(error)) guard.onBroken({ reason: "unreadable", usage: undefined, cause: error });
+    const other = otherThan(manner);
+    const response = await askIn(other, new ClientStream(undefined, guard), () => false);
+    if (!("reason" in response)) noteAnswered(original, other, error);
+    return response;
+  }
 }
 
 /** Continues a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
@@ -242,18 +353,15 @@ async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promi
     response = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
     joined = joinPieces(joined, response.message);
   }
-  return { ...response, message: joined };
+  return joined === response.message ? response : { message: joined, finish: response.finish };
 }
 
 /** How many times a paused turn is sent again. */
 const MOST_PAUSES = 6;
 
 function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessageChunk): AIMessage {
-  const usage = [first, next].map(
-    ({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }),
-  );
   return copyMessage<AIMessage>(next, {
-    ...defined({ id: first.id, usage_metadata: concat(usage[0], usage[1])?.usage_metadata }),
+    ...defined({ id: first.id, usage_metadata: usageIn([first, next]) }),
     // Chunks number the blocks of their piece.
     content: [...blocksOf(first), ...blocksOf(next)].map((block, index) =>
       "index" in block ? { ...block, index } : block,
@@ -261,6 +369,15 @@ function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessa
     tool_calls: [...(first.tool_calls ?? []), ...(next.tool_calls ?? [])],
     invalid_tool_calls: [...(first.invalid_tool_calls ?? []), ...(next.invalid_tool_calls ?? [])],
   });
+}
+
+/** The usage of all these messages together. */
+function usageIn(messages: readonly BaseMessage[]) {
+  const [first, ...others] = messages
+    .filter(isAIMessage)
+    .filter((message) => message.usage_metadata !== undefined)
+    .map(({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }));
+  return others.reduce((sum, usage) => concat(sum, usage), first)?.usage_metadata;
 }
 
 function blocksOf({ content }: BaseMessage) {
@@ -301,16 +418,19 @@ function acceptWithheld(
 /** The response as the client has it in the end. */
 async function shownForm(
   message: AIMessage | AIMessageChunk,
-  guard: StreamGuardOptions,
+  { guard, manner, run }: GuardedRequest,
   client: ClientStream,
-  run: CallbackManagerForLLMRun | undefined,
-): Promise<AIMessageChunk> {
+): Promise<AIMessage | AIMessageChunk> {
   const { settle } = guard;
-  if (settle === undefined) return message === client.sent ? client.sent : client.replaceBy(message);
+  if (settle === undefined) {
+    if (manner === "whole") return client.withFreshId(message);
+    return message === client.sent ? message : client.replaceBy(message);
+  }
   const stored = coerceMessage(message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
-  return new ClientStream(run, guard).replaceBy(await settle(stored));
+  const settled = await settle(stored);
+  return manner === "whole" ? client.withFreshId(settled) : new ClientStream(run, guard).replaceBy(settled);
 }
 
 async function askStreaming(
@@ -320,47 +440,58 @@ async function askStreaming(
   const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
-  try {
+  let isTelling = false;
+  const read = async (): Promise<Received> => {
     stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
     for (;;) {
-      const { done, value } = await patience.waitFor(stream.next());
+      const { done, value } = await stream.next();
       // An aborted client ends its stream without an error.
       patience.signal.throwIfAborted();
       if (done) break;
       chunks.push(value);
+      patience.rest();
+      isTelling = true;
       await client.forward(value);
+      isTelling = false;
+      patience.begin();
     }
+    const { sent } = client;
+    const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
+    // Joined chunks can read "nullnullstop".
+    if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
+      sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
+    return response;
+  };
+  try {
+    return await patience.waitFor(read());
   } catch (error) {
     // A stream that still waits for its client ends with it, so nobody waits for this.
     stream?.return?.().catch(() => {});
-    const usage = client.sent?.usage_metadata;
+    const usage = usageIn(chunks.map(({ message }) => message));
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error, wordsOf(error, messages)) !== undefined;
-    const isBroken = chunks.length > 0 || isLost(error);
+    const isBroken = !isTelling && !isProgramFault(error) && (chunks.length > 0 || isLost(error));
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };
   } finally {
     patience.end();
   }
-  const { sent } = client;
-  const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
-  // Joined chunks can read "nullnullstop".
-  if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
-    sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
-  return response;
 }
 
-async function askWhole({ model, guard, messages, options }: GuardedRequest): Promise<Received> {
+async function askWhole({ model, guard, manner, messages, options, run }: GuardedRequest): Promise<Received> {
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
+  const tokens = new TokenWatch(manner === "whole" ? run : undefined);
   try {
-    const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
+    const own = { ...options, signal: patience.signal };
+    const generating = unstreamed(model)._generate(messages, own, tokens.run);
     const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, guard);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
-    return judge(message, guard);
+    const response = judge(message, guard, tokens.streamed(message, guard.habit));
+    return "reason" in response ? response : { ...response, generationInfo, llmOutput };
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyResponse(error)) return judge(undefined, guard);
@@ -372,6 +503,31 @@ async function askWhole({ model, guard, messages, options }: GuardedRequest): Pr
   }
 }
 
+/** The run as a client gets it that was asked in one piece. Some clients stream then too, and tell it each token. */
+class TokenWatch {
+  readonly run: CallbackManagerForLLMRun;
+  #isStreamed = false;
+
+  /** @param told The run that gets the tokens, if any. */
+  constructor(told: Run) {
+    const handleLLMNewToken: CallbackManagerForLLMRun["handleLLMNewToken"] = async (...token) => {
+      const { chunk } = token[5] ?? {};
+      this.#isStreamed ||= chunk !== undefined;
+      await told?.handleLLMNewToken(...token);
+    };
+    this.run = viewOf(told ?? new CallbackManagerForLLMRun("", [], [], [], [], {}, {}), {
+      handleLLMNewToken,
+    });
+  }
+
+  /** The response as a stream, if it was one. Its end is in the message. */
+  streamed(message: AIMessage, { omits }: FinishHabit): StreamedResponse | undefined {
+    if (!this.#isStreamed) return undefined;
+    const chunk = new ChatGenerationChunk({ text: "", message: message as AIMessageChunk });
+    return { chunks: [chunk], omitsFinishReason: omits };
+  }
+}
+
 /** @param streamed The stream, if the response was streamed. */
 function judge(
   message: AIMessage | AIMessageChunk | undefined,
@@ -379,7 +535,7 @@ function judge(
   streamed?: StreamedResponse,
 ): Received {
   if (message === undefined) return { reason: "empty", usage: undefined };
-  const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
+  const reason = (wants === "whole-text" ? faultOfText(message) : undefined) ?? faultOf(message, streamed);
   if (reason !== undefined) return { reason, usage: message.usage_metadata };
   const finish = finishReasonOf(message, streamed);
   habit.note(finish, streamed === undefined);
@@ -390,7 +546,7 @@ function noWholeResponse({ reason, cause }: BrokenResponse, attempts: number): M
   const again =
     attempts === 0
       ? "It was not requested again."
-      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
+      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"}.`;
   const advice = reason === "cut-off-calls" ? " Raise the model's token limit, or ask for less at once." : "";
   return new ModelError(
     `The model's response ${BROKEN_REASONS[reason]}. ${again}${advice} No tool was run, and the history is unchanged.`,
@@ -426,15 +582,13 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }
 
-/** A stream's complete message. Undefined if the stream was empty. */
-export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
-  return whole && PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, whole);
-}
-
 /**
- * The methods that a chat model calls on `this` while it streams. They are not bound to the model, so that they find
- * the view's guarded `_streamResponseChunks`. The second one is internal to LangChain.
+ * The methods that a chat model calls on `this` until it asks. They are not bound to the model, so that they find the
+ * view's own members. The last one is internal to LangChain.
  */
-export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);
+export const INVOKING_METHODS: ReadonlySet<unknown> = new Set([
+  "invoke",
+  "generatePrompt",
+  "generate",
+  "_generateUncached",
+]);

@@ -21,6 +21,7 @@ export const BROKEN_REASONS = {
   interrupted: "was stopped by the provider in the middle",
   silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
   "transport-error": "did not arrive completely: the connection failed",
+  unreadable: "could not be read by the model's client",
 } as const;
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
