@@ -12,6 +12,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { Listener } from "../support/listener.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
 import {
@@ -68,6 +69,8 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
     ["in a stream", false],
     ["in one piece", true],
   ])("%s", (_mode, disableStreaming) => {
+    const heard = () => ({ ...inThread("1"), callbacks: [new Listener()] });
+
     it.each<readonly [string, Answer, (url: string, more: object) => BaseChatModel, string]>([
       [
         "Claude",
@@ -91,7 +94,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
     ])("a response of %s knows its model", async (_name, answer, create, name) => {
       const { url } = await serve(anyRequest, [answer]);
       const messages = pairedMessagesOf(
-        await agentWith(create(url, { disableStreaming })).invoke(user("Hello"), inThread("1")),
+        await agentWith(create(url, { disableStreaming })).invoke(user("Hello"), heard()),
       );
       const { model_name, model: given } = Object(messages.at(-1)?.response_metadata);
       expect(model_name ?? given).toBe(name);
@@ -124,7 +127,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
       };
       const model = new Counted(fields);
       const agent = agentWith(model);
-      for (const text of ["Hello", "And?"]) await agent.invoke(user(text), inThread("1"));
+      for (const text of ["Hello", "And?"]) await agent.invoke(user(text), heard());
       expect(model.asked).toBe(2);
       expect(requests).toHaveLength(2);
     });
@@ -142,7 +145,7 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
         ["claude-sonnet-4-5", "The weather?"],
         ["claude-opus-4-5", "Thanks."],
       ] as const) {
-        await agentWith(claudeAt(url, name, { disableStreaming }), saver).invoke(user(text), inThread("1"));
+        await agentWith(claudeAt(url, name, { disableStreaming }), saver).invoke(user(text), heard());
       }
       const sent = requests.map(({ body }) => JSON.stringify(body).includes(SIGNED.signature));
       expect(sent).toEqual([false, true, false]);
@@ -181,8 +184,8 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
         configuration: { baseURL: `${url}/v1` },
       });
       const agent = agentWith(model);
-      await agent.invoke(user("The weather?"), inThread("1"));
-      await agent.invoke(user("Thanks."), inThread("1"));
+      await agent.invoke(user("The weather?"), heard());
+      await agent.invoke(user("Thanks."), heard());
       for (const { body } of requests.slice(1)) {
         expect(body["stream"] ?? false).toBe(!disableStreaming);
         const input = Object(body)["input"] as Fields[];

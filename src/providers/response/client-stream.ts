@@ -14,7 +14,7 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { concat } from "@langchain/core/utils/stream";
 import { isAIMessage } from "../../history/call.js";
-import { copyMessage, isChunk } from "../../history/message.js";
+import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../contract/model-view.js";
 
@@ -92,14 +92,6 @@ export class ClientStream {
     const whole = toChunk(response, this.#id);
     await this.#send(whole.text, whole);
     return toChunk(response, this.#id);
-  }
-
-  /** The response under an id that the thread does not have. Nobody sees it. */
-  withFreshId<Response extends AIMessage | AIMessageChunk>(response: Response): Response {
-    const id = this.#freshId(response.id);
-    return id === undefined || id === response.id
-      ? response
-      : (copyMessage<AIMessage | AIMessageChunk>(response, { id }) as Response);
   }
 
   /** Removes the sent message from the client. */

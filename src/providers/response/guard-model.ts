@@ -6,6 +6,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
@@ -69,7 +70,12 @@ export async function askGuarded(
 ): Promise<BaseMessage> {
   const held: Held = {};
   const guarded = await guardModel(model, guard, held, options, parameters);
-  const invoked = await guarded.invoke(messages, options);
+  // What a model asks other models is not shown, so it does not find the run in its context.
+  const invoked = await AsyncLocalStorageProviderSingleton.runWithConfig(
+    options,
+    () => guarded.invoke(messages, options),
+    true,
+  );
   const response = held.response === undefined ? invoked : withId(held.response, invoked.id);
   // A program's own Runnable can return anything.
   if (typeof response !== "object") return response;
@@ -135,7 +141,7 @@ function guardedView(
       run?: CallbackManagerForLLMRun,
     ) {
       const { message } = await answer("streamed", messages, options, run);
-      yield new ChatGenerationChunk({ text: message.text, message: message as AIMessageChunk });
+      yield new ChatGenerationChunk({ text: message.text, message });
     },
     async _generate(
       messages: BaseMessage[],
@@ -152,7 +158,7 @@ function guardedView(
     },
     async *_streamChatModelEvents(this: BaseChatModel, messages: BaseMessage[], options: CallOptions) {
       const { message } = await answer("streamed", messages, options, undefined);
-      held.response = message as AIMessageChunk;
+      held.response = message;
       const chunk = new ChatGenerationChunk({ text: message.text, message: held.response });
       const events = viewOf(this, {
         _streamResponseChunks: async function* () {
@@ -203,7 +209,7 @@ function isPrivateAccess(error: unknown): boolean {
  * Each stored response knows its model, so that state that only this model can read goes to no other. Anthropic's
  * client has the name elsewhere in a stream, and Google's clients have none.
  */
-function noteModel(message: AIMessage | AIMessageChunk, modelId: string | undefined): void {
+function noteModel(message: AIMessageChunk, modelId: string | undefined): void {
   const name = textIn(message.additional_kwargs, "model") ?? modelId;
   if (name === undefined || readMaker(message).model !== undefined) return;
   message.response_metadata = { ...message.response_metadata, model_name: name };
@@ -248,12 +254,19 @@ export interface WithheldResponse extends Withheld, Pick<BrokenResponse, "usage"
   readonly isKept: boolean;
 }
 
-interface WholeResponse {
-  readonly message: AIMessage | AIMessageChunk;
-  readonly finish: string | undefined;
-  /** What the client says of a response in one piece. LangChain passes it on to tracers. */
+/** What the client says of a response in one piece beside the message. LangChain passes it on to tracers. */
+interface Told {
   readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
   readonly llmOutput?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface WholeResponse extends Told {
+  readonly message: AIMessage | AIMessageChunk;
+  readonly finish: string | undefined;
+}
+
+interface GuardedResponse extends Told {
+  readonly message: AIMessageChunk;
 }
 
 type Received = WholeResponse | BrokenResponse;
@@ -283,20 +296,23 @@ interface GuardedRequest {
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function guardedResponse(request: GuardedRequest): Promise<WholeResponse> {
-  const { guard, manner, options, run } = request;
-  const isHeldBack = manner === "whole" || guard.settle !== undefined;
-  const client = new ClientStream(isHeldBack ? undefined : run, guard);
+async function guardedResponse(request: GuardedRequest): Promise<GuardedResponse> {
+  const { guard, options } = request;
+  const heard = request.manner === "streamed" ? request.run : undefined;
+  const client = new ClientStream(guard.settle === undefined ? heard : undefined, guard);
   let response: WholeResponse;
+  let accepted: AIMessage | AIMessageChunk;
   try {
     response = await askUntilEnd(request, client);
-    response = { ...response, message: acceptWithheld(response, guard) };
+    accepted = acceptWithheld(response, guard);
   } catch (error) {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   }
-  return { ...response, message: await shownForm(response.message, request, client) };
+  const message = await shownForm(accepted, guard, client, heard);
+  // What says nothing new of the message would undo what was made of it.
+  return accepted === response.message && guard.settle === undefined ? { ...response, message } : { message };
 }
 
 /** Requests a response, and requests it again while it is broken. */
@@ -326,7 +342,7 @@ async function askEitherWay(
     canStream &&
     options.signal?.aborted !== true &&
     !isPrivateAccess(error) &&
-    mayBeOfManner(error, messages);
+    mayBeOfManner(error, manner, messages);
   const askIn = (manner: Manner, shown: ClientStream, isFinal: (error: unknown) => boolean) =>
     tellRetries(model, { onRetry: guard.onRetry, isFinal }, () =>
       manner === "streamed" ? askStreaming(request, shown) : askWhole(request),
@@ -418,19 +434,16 @@ function acceptWithheld(
 /** The response as the client has it in the end. */
 async function shownForm(
   message: AIMessage | AIMessageChunk,
-  { guard, manner, run }: GuardedRequest,
+  guard: StreamGuardOptions,
   client: ClientStream,
-): Promise<AIMessage | AIMessageChunk> {
+  heard: Run,
+): Promise<AIMessageChunk> {
   const { settle } = guard;
-  if (settle === undefined) {
-    if (manner === "whole") return client.withFreshId(message);
-    return message === client.sent ? message : client.replaceBy(message);
-  }
+  if (settle === undefined) return message === client.sent ? client.sent : client.replaceBy(message);
   const stored = coerceMessage(message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
-  const settled = await settle(stored);
-  return manner === "whole" ? client.withFreshId(settled) : new ClientStream(run, guard).replaceBy(settled);
+  return new ClientStream(heard, guard).replaceBy(await settle(stored));
 }
 
 async function askStreaming(

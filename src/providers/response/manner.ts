@@ -28,11 +28,11 @@ export function otherThan(manner: Manner): Manner {
 const ABOUT_STREAMS = /(?<!octet-)\b(?:non)?stream/gi;
 
 /**
- * Whether a request failed because of its manner, as far as anybody can tell: the client made a mistake of its own, or
- * the client or its host speaks of streams. Only an answer in the other manner shows that it was so.
+ * Whether a request failed because of its manner, as far as anybody can tell: the client made a mistake of its own while
+ * it read a stream, or it or its host speaks of streams. Only an answer in the other manner shows that it was so.
  */
-export function mayBeOfManner(error: unknown, sent: readonly BaseMessage[]): boolean {
-  if (isProgramFault(error)) return true;
+export function mayBeOfManner(error: unknown, manner: Manner, sent: readonly BaseMessage[]): boolean {
+  if (manner === "streamed" && isProgramFault(error)) return true;
   if (isAbortError(error)) return false;
   const status = statusOf(error);
   const isRefused = status === undefined ? !isLost(error) && !isUnreachable(error) : concernsMessages(status);
