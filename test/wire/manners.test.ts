@@ -3,10 +3,11 @@
 import { createServer } from "node:http";
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatCohere } from "@langchain/cohere";
+import { HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { CohereClient } from "cohere-ai";
 import { createAgent } from "langchain";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { askModel, createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
@@ -74,7 +75,8 @@ const RUNS: readonly (readonly [string, Run])[] = [
   ["a listener", (agent) => agent.invoke(user("Hi."), given({ callbacks: [new Listener()] }))],
   [
     "messages with the tag nostream",
-    async (agent) => read(await agent.stream(user("Hi."), given({ streamMode: "messages", tags: ["nostream"] }))),
+    async (agent) =>
+      read(await agent.stream(user("Hi."), given({ streamMode: "messages", tags: ["nostream"] }))),
   ],
 ];
 
@@ -122,11 +124,17 @@ describe.each(OURS)("%s", (_, agentWith) => {
   it("Cohere's stream cannot be read if it has calls, so its client is asked in one piece, also later", async () => {
     const { url, streams } = await startCohere();
     const client = () => new CohereClient({ token: "x", environment: url });
-    const model = () => new ChatCohere({ model: `command-${_}`, client: client() as never, streamUsage: true });
+    const model = () =>
+      new ChatCohere({ model: `command-${_}`, client: client() as never, streamUsage: true });
     const listener = new Listener();
     const agent = agentWith(model());
     const result = await agent.invoke(user("Look."), given({ callbacks: [listener] }));
-    expect(messagesOf(result as object).map(({ text }) => text)).toEqual(["Look.", "", "Oslo: clear", "It is clear."]);
+    expect(messagesOf(result as object).map(({ text }) => text)).toEqual([
+      "Look.",
+      "",
+      "Oslo: clear",
+      "It is clear.",
+    ]);
     expect(streams).toEqual([true, false, false]);
     await agentWith(model()).invoke(user("Look."), given({ callbacks: [new Listener()] }));
     expect(streams.slice(3)).toEqual([false, false]);
@@ -138,7 +146,8 @@ describe.each(OURS)("%s", (_, agentWith) => {
         ? { text: "Hello there." }
         : {
             status: 400,
-            message: "This model only support stream mode, please enable the stream parameter to access the model.",
+            message:
+              "This model only support stream mode, please enable the stream parameter to access the model.",
           },
     );
     onTestFinished(() => server.stop());
@@ -153,7 +162,9 @@ describe.each(OURS)("%s", (_, agentWith) => {
     const server = await startModelServer(() => ({ status: 400, message: "stream must be set to true" }));
     onTestFinished(() => server.stop());
     for (const _time of [1, 2])
-      await expect(agentWith(openAIAt(server.url)).invoke(user("Hi."), given())).rejects.toThrow(/stream must be/);
+      await expect(agentWith(openAIAt(server.url)).invoke(user("Hi."), given())).rejects.toThrow(
+        /stream must be/,
+      );
     expect(server.requests.map(({ stream }) => stream).slice(0, 2)).toEqual([false, true]);
   });
 
@@ -186,14 +197,15 @@ describe.each(OURS)("%s", (_, agentWith) => {
   it("the error of a callback that must not fail is no fault of the client", async () => {
     const server = await startModelServer(() => ({ text: "Hello there." }));
     onTestFinished(() => server.stop());
+    vi.spyOn(console, "error").mockImplementation(() => {});
     const callback = Object.assign(new Listener(), { raiseError: true, awaitHandlers: true });
     callback.handleLLMNewToken = () => {
       throw new TypeError("my own");
     };
     const model = openAIAt(server.url, { model: `callback-${_}` });
-    await expect(
-      agentWith(model).invoke(user("Hi."), given({ callbacks: [callback] })),
-    ).rejects.toThrow("my own");
+    await expect(agentWith(model).invoke(user("Hi."), given({ callbacks: [callback] }))).rejects.toThrow(
+      "my own",
+    );
     expect(server.requests).toHaveLength(1);
   });
 });
@@ -201,7 +213,7 @@ describe.each(OURS)("%s", (_, agentWith) => {
 it("`askModel` outside a graph asks in one piece.", async () => {
   const server = await startModelServer(() => ({ text: "Hello there." }));
   onTestFinished(() => server.stop());
-  const { text } = await askModel(openAIAt(server.url), [...messagesOf(user("Hi."))]);
+  const { text } = await askModel(openAIAt(server.url), [new HumanMessage("Hi.")]);
   expect(text).toBe("Hello there.");
   expect(server.requests.map(({ stream }) => stream)).toEqual([false]);
 });
@@ -244,7 +256,13 @@ const startCohere = () =>
 
 const startClaude = () =>
   start(() => {
-    const message = { id: "msg_1", type: "message", role: "assistant", model: "claude-sonnet-4-5", content: [] };
+    const message = {
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model: "claude-sonnet-4-5",
+      content: [],
+    };
     const events = [
       { type: "message_start", message: { ...message, usage: { input_tokens: 1, output_tokens: 1 } } },
       { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
@@ -272,11 +290,18 @@ const startNullArguments = () =>
     if (stream !== true) {
       const tool_calls = isDone ? {} : { tool_calls: [call('{"city": "Oslo"}')] };
       const message = { role: "assistant", content: text, ...tool_calls };
-      return JSON.stringify({ ...head, object: "chat.completion", choices: [{ index: 0, message, finish_reason }] });
+      return JSON.stringify({
+        ...head,
+        object: "chat.completion",
+        choices: [{ index: 0, message, finish_reason }],
+      });
     }
     const deltas = [{ role: "assistant", content: text }, ...(isDone ? [] : [{ tool_calls: [call(null)] }])];
-    const lines = [...deltas.map((delta) => ({ delta, finish_reason: null })), { delta: {}, finish_reason }].map(
-      (choice) => JSON.stringify({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, ...choice }] }),
+    const lines = [
+      ...deltas.map((delta) => ({ delta, finish_reason: null })),
+      { delta: {}, finish_reason },
+    ].map((choice) =>
+      JSON.stringify({ ...head, object: "chat.completion.chunk", choices: [{ index: 0, ...choice }] }),
     );
     return [...lines, "[DONE]"].map((line) => `data: ${line}\n\n`).join("");
   });

@@ -45,6 +45,8 @@ export class ClientStream {
   readonly #chunks: AIMessageChunk[] = [];
   #sent: AIMessageChunk | undefined;
   readonly #isHeard: boolean;
+  /** What a callback of the run threw that must not fail. It ends the request. */
+  failure: unknown;
 
   constructor(run: CallbackManagerForLLMRun | undefined, ids: StreamIds) {
     this.#run = run;

@@ -341,6 +341,7 @@ async function askEitherWay(
   const isOfManner = (error: unknown): boolean =>
     canStream &&
     options.signal?.aborted !== true &&
+    error !== client.failure &&
     !isPrivateAccess(error) &&
     mayBeOfManner(error, manner, messages);
   const askIn = (manner: Manner, shown: ClientStream, isFinal: (error: unknown) => boolean) =>
@@ -453,7 +454,6 @@ async function askStreaming(
   const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
-  let isTelling = false;
   const read = async (): Promise<Received> => {
     stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
     for (;;) {
@@ -463,9 +463,13 @@ async function askStreaming(
       if (done) break;
       chunks.push(value);
       patience.rest();
-      isTelling = true;
-      await client.forward(value);
-      isTelling = false;
+      const telling = client.forward(value);
+      try {
+        await telling;
+      } catch (error) {
+        client.failure = error;
+        throw error;
+      }
       patience.begin();
     }
     const { sent } = client;
@@ -484,7 +488,8 @@ async function askStreaming(
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error, wordsOf(error, messages)) !== undefined;
-    const isBroken = !isTelling && !isProgramFault(error) && (chunks.length > 0 || isLost(error));
+    const isOfClient = error !== client.failure && !isProgramFault(error);
+    const isBroken = isOfClient && (chunks.length > 0 || isLost(error));
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };
   } finally {
