@@ -24,8 +24,11 @@ export function otherThan(manner: Manner): Manner {
   return manner === "streamed" ? "whole" : "streamed";
 }
 
-/** A refusal that names the manner: "This model only supports streaming", "`stream` must be set to true". */
-const ABOUT_STREAMS = /(?<!octet-)\b(?:non)?stream/gi;
+/**
+ * A refusal that names the manner: "This model only supports streaming", "`stream` must be set to true", "for
+ * non-streaming calls". Addresses and types of media have the word too: `/stream`, `octet-stream`.
+ */
+const ABOUT_STREAMS = /(?<!\/|(?<!non)-)\b(?:non)?stream(?:ing|ed)?\b/gi;
 
 /**
  * Whether a request failed because of its manner, as far as anybody can tell: the client made a mistake of its own while
