@@ -12,11 +12,11 @@ import {
 } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { concat } from "@langchain/core/utils/stream";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../contract/model-view.js";
+import { JoinedChunks } from "./join-chunks.js";
 
 export interface StreamIds {
   /** Whether a message in the thread, or one that clients saw, has this id. */
@@ -42,8 +42,7 @@ export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
   readonly #ids: StreamIds;
   #id: string | undefined;
-  readonly #chunks: AIMessageChunk[] = [];
-  #sent: AIMessageChunk | undefined;
+  readonly #joined = new JoinedChunks();
   readonly #isHeard: boolean;
   /** What a callback of the run threw that must not fail. It ends the request. */
   failure: unknown;
@@ -55,32 +54,27 @@ export class ClientStream {
     this.#isHeard = handlers.some(callbackHandlerPrefersStreaming) && !tags.some((tag) => UNHEARD.test(tag));
   }
 
-  /**
-   * The message of all sent chunks together.
-   *
-   * @throws The error of a client whose chunks cannot be joined.
-   */
-  get sent(): AIMessageChunk | undefined {
-    this.#sent ??= joined(this.#chunks);
-    return this.#sent;
+  /** What all sent chunks are together. */
+  get sent(): Pick<JoinedChunks, "chunks" | "message"> {
+    return this.#joined;
   }
 
   /** No `async` function, because it would take turns of the event loop for each token. */
-  forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> | undefined {
+  forward(chunk: ChatGenerationChunk): Promise<void> | undefined {
+    const { message: given, text, generationInfo } = chunk;
     const message = isAIChunk(given) ? given : asResponse(given);
-    if (this.#chunks.length === 0) this.#id = this.#freshId(message.id);
+    if (this.#joined.isEmpty) this.#id = this.#freshId(message.id);
     if (this.#id !== undefined && message.id !== this.#id) message._updateId(this.#id);
     // LangChain does the same for the chunks that it passes on itself.
     if (generationInfo !== undefined)
       message.response_metadata = { ...generationInfo, ...message.response_metadata };
-    this.#chunks.push(message);
-    this.#sent = undefined;
+    this.#joined.add(chunk, message);
     return this.#send(text, message);
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
   async replaceBy(response: AIMessage): Promise<AIMessageChunk> {
-    const sent = this.#readable();
+    const sent = this.readable;
     if (sent !== undefined && isContinuedBy(sent, response)) {
       const rest = toChunk(response, this.#id);
       rest.content = response.text.slice(sent.text.length);
@@ -98,13 +92,14 @@ export class ClientStream {
 
   /** Removes the sent message from the client. */
   async takeBack(): Promise<void> {
-    if (this.#id !== undefined && this.#chunks.length > 0)
+    if (this.#id !== undefined && !this.#joined.isEmpty)
       await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
-  #readable(): AIMessageChunk | undefined {
+  /** The message of the sent chunks. Undefined if there is none, or if they cannot be joined. */
+  get readable(): AIMessageChunk | undefined {
     try {
-      return this.sent;
+      return this.#joined.message;
     } catch {
       return undefined;
     }
@@ -129,17 +124,6 @@ export class ClientStream {
     for (let count = 2; isSeen(id); count += 1) id = `${base}-${count}`;
     return id;
   }
-}
-
-/**
- * Halves are joined, because each join copies what it joins: one by one, a long response's calls would be copied for
- * each chunk.
- */
-function joined(chunks: readonly AIMessageChunk[]): AIMessageChunk | undefined {
-  const [first] = chunks;
-  if (first === undefined || chunks.length === 1) return first;
-  const half = chunks.length >> 1;
-  return concat(joined(chunks.slice(0, half)), joined(chunks.slice(half)));
 }
 
 /** If a server leaves out the role, OpenAI's client makes a generic message from its stream. */

@@ -440,7 +440,7 @@ async function shownForm(
   heard: Run,
 ): Promise<AIMessageChunk> {
   const { settle } = guard;
-  if (settle === undefined) return message === client.sent ? client.sent : client.replaceBy(message);
+  if (settle === undefined) return message === client.readable ? client.readable : client.replaceBy(message);
   const stored = coerceMessage(message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
@@ -451,7 +451,6 @@ async function askStreaming(
   { model, guard, messages, options }: GuardedRequest,
   client: ClientStream,
 ): Promise<Received> {
-  const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
   const read = async (): Promise<Received> => {
@@ -461,7 +460,6 @@ async function askStreaming(
       // An aborted client ends its stream without an error.
       patience.signal.throwIfAborted();
       if (done) break;
-      chunks.push(value);
       patience.rest();
       const telling = client.forward(value);
       try {
@@ -472,11 +470,11 @@ async function askStreaming(
       }
       patience.begin();
     }
-    const { sent } = client;
-    const response = judge(sent, guard, { chunks, omitsFinishReason: guard.habit.omits });
+    const { chunks, message } = client.sent;
+    const response = judge(message, guard, { chunks, omitsFinishReason: guard.habit.omits });
     // Joined chunks can read "nullnullstop".
-    if ("finish" in response && sent?.response_metadata["finish_reason"] !== undefined)
-      sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
+    if ("finish" in response && message?.response_metadata["finish_reason"] !== undefined)
+      message.response_metadata = { ...message.response_metadata, finish_reason: response.finish };
     return response;
   };
   try {
@@ -484,6 +482,7 @@ async function askStreaming(
   } catch (error) {
     // A stream that still waits for its client ends with it, so nobody waits for this.
     stream?.return?.().catch(() => {});
+    const { chunks } = client.sent;
     const usage = usageIn(chunks.map(({ message }) => message));
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
