@@ -24,6 +24,7 @@ const { look, looked } = createLook();
 interface Agent {
   invoke(input: object, config: object): Promise<unknown>;
   stream(input: object, config: object): Promise<AsyncIterable<unknown>>;
+  getState(config: object): Promise<{ values: object }>;
   streamEvents(input: object, config: object): AsyncIterable<unknown> | Promise<AsyncIterable<unknown>>;
 }
 
@@ -104,6 +105,23 @@ describe.each(OURS)("%s", (_, agentWith) => {
     expect(server.requests.map(({ stream }) => stream)).toEqual([true]);
     expect(listener.tokens.join("")).toBe("Hello there, you.");
     await expect.poll(() => listener.ended).toContain("Hello there, you.");
+  });
+
+  it("a run that is read as events of version 3 stores the response as the client gave it", async () => {
+    const server = await startModelServer(({ messages }) =>
+      messages.at(-1)?.role === "tool"
+        ? { text: "Clear." }
+        : { text: "I look. ", calls: [{ name: "look", args: { city: "Bonn" } }] },
+    );
+    onTestFinished(() => server.stop());
+    const agent = agentWith(openAIAt(server.url));
+    await read(agent.streamEvents(user("Hi."), given({ version: "v3" })));
+    const stored = messagesOf((await agent.getState(given())).values);
+    expect(stored.map(({ text }) => text)).toEqual(["Hi.", "I look. ", "Bonn: clear", "Clear."]);
+    expect(stored.at(-1)).toMatchObject({
+      usage_metadata: { total_tokens: 15 },
+      response_metadata: { finish_reason: "stop" },
+    });
   });
 
   it("a request in one piece that gives a broken response is sent again", async () => {
