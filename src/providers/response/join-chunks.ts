@@ -61,6 +61,7 @@ export class JoinedChunks {
 function addsOnlyText(message: AIMessageChunk, before: AIMessageChunk): boolean {
   return (
     message.usage_metadata === undefined &&
+    (message.id === undefined || before.id !== undefined) &&
     isNone(message.tool_call_chunks) &&
     isNone(message.tool_calls) &&
     addsNothing(message.additional_kwargs, before.additional_kwargs) &&
