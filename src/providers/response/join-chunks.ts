@@ -12,8 +12,8 @@ interface Piece {
   /** A chunk that says more than text, or the first one. */
   readonly chunk: ChatGenerationChunk;
   readonly message: AIMessageChunk;
-  /** The text of the chunks after it that only add text. */
-  text: string;
+  /** The text of the chunks after it that only add text, if there are any. */
+  text: string | undefined;
 }
 
 export class JoinedChunks {
@@ -29,8 +29,8 @@ export class JoinedChunks {
     // After a list of blocks, each text becomes a block of its own.
     this.#isText &&= typeof message.content === "string";
     if (last !== undefined && this.#isText && addsOnlyText(message, last.message))
-      last.text += message.content;
-    else this.#pieces.push({ chunk, message, text: "" });
+      last.text = `${last.text ?? ""}${message.content}`;
+    else this.#pieces.push({ chunk, message, text: undefined });
   }
 
   /** The chunks without those that only add text. */
@@ -50,7 +50,7 @@ export class JoinedChunks {
   get message(): AIMessageChunk | undefined {
     if (this.#whole !== undefined) return this.#whole;
     const [first, ...others] = this.#pieces.map(({ message, text }) =>
-      text === "" ? message : message.concat(new AIMessageChunk(text)),
+      text === undefined ? message : message.concat(new AIMessageChunk(text)),
     );
     this.#whole = others.reduce<AIMessageChunk | undefined>((whole, next) => concat(whole, next), first);
     return this.#whole;

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { JoinedChunks } from "../../../src/providers/response/join-chunks.js";
 import { toJson } from "../../../src/shared/json.js";
+import { runs } from "../../support/test-tools.js";
 
 const sometimes = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: undefined, freq: 3 });
 const text = fc.constantFrom("", "a", "bc ", "{}");
@@ -66,6 +67,7 @@ it("Joined chunks are the message that LangChain joins one by one.", () => {
       }
       expect(said(joined.message)).toEqual(wanted);
     }),
+    runs(300),
   );
 });
 
