@@ -15,8 +15,7 @@ import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import {
   type Askable,
-  guardModel,
-  joinChunks,
+  askGuarded,
   madeModel,
   type StreamGuardOptions,
 } from "../providers/response/guard-model.js";
@@ -202,8 +201,7 @@ interface ResponseGuard extends StreamGuardOptions {
 }
 
 /**
- * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`. As in
- * `createAgentGraph`, requests are always streamed, unless the model has streaming off.
+ * The model itself, with guarded responses. LangChain's agents bind their tools to it, and call `invoke`.
  *
  * A response's calls get ids that no earlier call in the thread has. Some providers repeat theirs, and LangChain does
  * not run a call if the thread has a result with its id.
@@ -233,13 +231,7 @@ async function invokeGuarded(
   [input, given = {}]: InvokeArguments,
 ): Promise<BaseMessage> {
   const options = guard.optionsOf?.(given) ?? given;
-  const guarded = await guardModel(model as Askable, guard, options);
-  // LangChain needs only `invoke`, and many tests' models have no more.
-  const response =
-    typeof guarded.stream === "function"
-      ? await joinChunks(await guarded.stream(input, options))
-      : await guarded.invoke(input, options);
-  const message = coerceMessage(response);
+  const message = coerceMessage(await askGuarded(model as Askable, guard, input, options));
   if (message !== undefined && isAIMessage(message)) {
     const marked = guard.mark?.(message) ?? message;
     return callsOf(marked).length === 0 ? marked : withDistinctCallIds(marked, guard.takenCallIds());

@@ -41,8 +41,9 @@ export interface TetherMiddlewareOptions {
    */
   readonly maxStreamFallbackAttempts?: number | undefined;
   /**
-   * How many milliseconds the model may be silent, before its first chunk or between two chunks. After that the request
-   * ends and counts as a cut stream. The client's waits between retries count too. @default 600000
+   * How many milliseconds the model may be silent: before its first chunk, between two chunks, or before a response
+   * that is not streamed. After that the request ends and counts as a cut stream. The client's waits between retries
+   * count too. @default 600000
    */
   readonly modelIdleTimeoutMs?: number | undefined;
   /**

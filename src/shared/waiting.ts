@@ -103,8 +103,8 @@ export async function withDeadline<T>(
 }
 
 /**
- * Waits for each step of work, and abandons the work if a step takes too long. The work has its own signal, which then
- * aborts, and also aborts with the run's. `end` must be called, so that no timer or listener is left.
+ * Waits for work, and abandons it if one of its steps takes too long. The work has its own signal, which then aborts,
+ * and also aborts with the run's. `end` must be called, so that no timer or listener is left.
  */
 export class Patience {
   readonly #controller = new AbortController();
@@ -131,30 +131,36 @@ export class Patience {
   }
 
   /**
-   * Resolves like the step. A step that ignores its signal goes on, and nobody waits for it. No `async` function and
-   * one timer for all steps, because it is called for each token.
+   * Resolves like the work. Work that ignores its signal goes on, and nobody waits for it. There is one promise and one
+   * timer for all its steps, because a token is a step.
    *
-   * @throws The step's error, an Error if it takes too long, or the reason of the run's abort.
+   * @throws The work's error, an Error if a step takes too long, or the reason of the run's abort.
    */
-  waitFor<Result>(step: Promise<Result>): Promise<Result> {
+  waitFor<Result>(work: Promise<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       if (this.signal.aborted) reject(this.signal.reason);
-      else this.#startTimer();
-      step.then(
+      else this.begin();
+      work.then(
         (result) => {
-          this.#isWaiting = false;
+          this.rest();
           resolve(result);
         },
         (error: unknown) => {
-          this.#isWaiting = false;
+          this.rest();
           reject(error);
         },
       );
     });
   }
 
-  #startTimer(): void {
+  /** The work calls it between two steps, while nothing is expected of the other side. */
+  rest(): void {
+    this.#isWaiting = false;
+  }
+
+  /** The work calls it when its next step begins. */
+  begin(): void {
     if (this.#timeoutMs === undefined) return;
     this.#isWaiting = true;
     if (this.#timer === undefined) this.#timer = setTimeout(() => this.#runOut(), this.#timeoutMs);

@@ -23,13 +23,15 @@ export class HaltingModel extends PlayedModel {
     return this.#responses.shift() ?? ["Done."];
   }
 
-  protected override async play(messages: readonly BaseMessage[]) {
-    this.asked.push(messages);
-    return [];
+  protected override async play(messages: readonly BaseMessage[], options: this["ParsedCallOptions"]) {
+    const chunks: AIMessageChunk[] = [];
+    for await (const { message } of this._streamResponseChunks(messages, options))
+      chunks.push(message as AIMessageChunk);
+    return chunks;
   }
 
   override async *_streamResponseChunks(
-    messages: BaseMessage[],
+    messages: readonly BaseMessage[],
     _options: this["ParsedCallOptions"],
     _run?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {

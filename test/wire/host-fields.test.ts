@@ -20,6 +20,7 @@ import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { listen } from "../support/listen.js";
+import { Listener } from "../support/listener.js";
 import { FunctionModel } from "../support/models.js";
 import { leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, user } from "../support/thread.js";
@@ -358,8 +359,9 @@ describe.each(AGENTS)("%s", (_, agentWith) => {
           { content: "Bye." },
         ];
         const agent = agentWith(model);
-        await agent.invoke(user("The weather?"), inThread("1"));
-        const messages = pairedMessagesOf(await agent.invoke(user("Thanks."), inThread("1")));
+        const heard = { ...inThread("1"), callbacks: [new Listener()] };
+        await agent.invoke(user("The weather?"), heard);
+        const messages = pairedMessagesOf(await agent.invoke(user("Thanks."), heard));
         expect(messages.map(({ text }) => text)).toEqual([
           "The weather?",
           "",

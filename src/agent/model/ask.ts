@@ -13,12 +13,7 @@ import { failsForGood } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../../providers/models/tools.js";
-import {
-  type Askable,
-  guardModel,
-  joinChunks,
-  type StreamGuardOptions,
-} from "../../providers/response/guard-model.js";
+import { type Askable, askGuarded, type StreamGuardOptions } from "../../providers/response/guard-model.js";
 import {
   askByRungs,
   type FurtherRequests,
@@ -49,11 +44,11 @@ export interface ModelRequest {
   /** Contract: adds the response format to what a model is offered. Undefined: text. */
   readonly addFormat?: ((offer: Offer, model: BaseChatModel) => FormatRequest) | undefined;
   readonly promptCache: PromptCache;
-  /** How many times a broken response is requested again, without streaming. */
+  /** How many times a broken response is requested again, in one piece. */
   readonly maxFallbackAttempts: number;
   /** How long the model may be silent, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** Whether the response is a summary. It is not streamed. The model gets all messages in full, or is not asked. */
+  /** Whether the response is a summary. Clients do not see it. The model gets all messages in full, or is not asked. */
   readonly isSummary?: true;
 }
 
@@ -135,7 +130,7 @@ export async function streamResponse(call: StreamCall, config: LangGraphRunnable
     const hasNext = position < models.last;
     const asked: AskedModel = { model, dialect: dialectAt(position, models), hasNext, isAsked: false };
     try {
-      return { response: await streamFrom(asked, call, config), model, position };
+      return { response: await responseFrom(asked, call, config), model, position };
     } catch (error) {
       if (!hasNext || !asked.isAsked || config.signal?.aborted === true || !failsForGood(error)) throw error;
       const next = await models.make(models.at(position + 1));
@@ -150,12 +145,8 @@ export async function streamResponse(call: StreamCall, config: LangGraphRunnable
   }
 }
 
-/**
- * Always streams, because `invoke` of some clients downloads a tokenizer for a streaming model.
- *
- * @throws ModelError if the model gives no complete response. What clients saw of it is taken back.
- */
-async function streamFrom(
+/** @throws ModelError if the model gives no complete response. What clients saw of it is taken back. */
+async function responseFrom(
   asked: AskedModel,
   { request, prepare, parameters: given, shown, settle }: StreamCall,
   config: LangGraphRunnableConfig,
@@ -200,8 +191,7 @@ async function streamFrom(
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
     mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
-    const guarded = await guardModel(offered, guard, config, parameters);
-    return joinChunks(await guarded.stream(marks.messages(messages), { ...more, ...config }));
+    return askGuarded(offered, guard, marks.messages(messages), { ...more, ...config }, parameters);
   };
   if (!isSummary) tellClosedCalls(history, { model, dialect }, config);
   const response = coerceMessage(

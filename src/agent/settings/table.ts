@@ -98,14 +98,14 @@ export const MODEL_SETTINGS = {
    */
   acceptSystemMessages: { ...flag, default: true, env: true },
   /**
-   * How many times a response is requested again, without streaming, if its stream was cut off, empty or otherwise
+   * How many times a response is requested again, without streaming, if it was cut off, empty or otherwise
    * incomplete. After that the run fails with a `ModelError`, and the history stays as it was. Default: 3.
    */
   maxStreamFallbackAttempts: { ...countFrom(0), default: FALLBACK_ATTEMPTS, env: true },
   /**
-   * How many milliseconds the model may be silent, before its first chunk or between two chunks. After that the request
-   * ends and counts as a cut stream. The client's waits between retries count too. Ten minutes are enough for models
-   * that think. Default: 600,000.
+   * How many milliseconds the model may be silent: before its first chunk, between two chunks, or before a response that
+   * is not streamed. After that the request ends and counts as a cut stream. The client's waits between retries count
+   * too. Ten minutes are enough for models that think. Default: 600,000.
    */
   modelIdleTimeoutMs: { ...milliseconds, default: MODEL_IDLE_TIMEOUT, env: true },
 } as const satisfies SettingsTable;

@@ -90,8 +90,9 @@ function explain(broken: BrokenRule | undefined, text: string): string {
  * Tells a model's failures, after which another model can be asked, from everything else.
  */
 
-/** A program's faults. `fetch` also throws a `TypeError` when it cannot connect. */
+/** A program's faults. `fetch` also throws a `TypeError` when it cannot connect, in each runtime with other words. */
 const FAULTS: ReadonlySet<string> = new Set(["TypeError", "ReferenceError", "RangeError", "AssertionError"]);
+const NETWORK_WORDS = /\b(?:fetch|network|internet|load failed)\b/i;
 
 export function isModelError(error: unknown): error is ModelError {
   return isTetherError(error) && error.code === "MODEL_FAILED";
@@ -118,9 +119,14 @@ export function modelErrorIn(thrown: unknown): ModelError | undefined {
  */
 export function failsForGood(error: unknown): error is ModelError {
   if (!isModelError(error)) return false;
-  const { cause } = error;
-  if (!isError(cause) || statusOf(cause) !== undefined) return true;
-  return !FAULTS.has(rootOf(cause).name) || isLost(cause) || isUnreachable(cause);
+  return !isProgramFault(error.cause);
+}
+
+/** Whether a program failed by a mistake of its own, and not its provider or the network. */
+export function isProgramFault(error: unknown): boolean {
+  if (!isError(error) || isRefusal(error) || isLost(error) || isUnreachable(error)) return false;
+  const { name, message } = rootOf(error);
+  return FAULTS.has(name) && !NETWORK_WORDS.test(message);
 }
 
 /** Whether a model has failed for a reason unrelated to the request, which may pass. */

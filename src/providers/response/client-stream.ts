@@ -16,6 +16,7 @@ import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
 import { partsOf } from "../contract/model-view.js";
+import { JoinedChunks } from "./join-chunks.js";
 
 export interface StreamIds {
   /** Whether a message in the thread, or one that clients saw, has this id. */
@@ -41,8 +42,10 @@ export class ClientStream {
   readonly #run: CallbackManagerForLLMRun | undefined;
   readonly #ids: StreamIds;
   #id: string | undefined;
-  #sent: AIMessageChunk | undefined;
+  readonly #joined = new JoinedChunks();
   readonly #isHeard: boolean;
+  /** What a callback of the run threw that must not fail. It ends the request. */
+  failure: unknown;
 
   constructor(run: CallbackManagerForLLMRun | undefined, ids: StreamIds) {
     this.#run = run;
@@ -51,25 +54,27 @@ export class ClientStream {
     this.#isHeard = handlers.some(callbackHandlerPrefersStreaming) && !tags.some((tag) => UNHEARD.test(tag));
   }
 
-  /** The message of all sent chunks together. */
-  get sent(): AIMessageChunk | undefined {
-    return this.#sent;
+  /** What all sent chunks are together. */
+  get sent(): Pick<JoinedChunks, "chunks" | "message"> {
+    return this.#joined;
   }
 
   /** No `async` function, because it would take turns of the event loop for each token. */
-  forward({ message: given, text, generationInfo }: ChatGenerationChunk): Promise<void> {
+  forward(chunk: ChatGenerationChunk): Promise<void> | undefined {
+    const { message: given, text, generationInfo } = chunk;
     const message = isAIChunk(given) ? given : asResponse(given);
-    if (this.#sent === undefined) this.#id = this.#freshId(message.id);
-    if (this.#id !== undefined) message._updateId(this.#id);
+    if (this.#joined.isEmpty) this.#id = this.#freshId(message.id);
+    if (this.#id !== undefined && message.id !== this.#id) message._updateId(this.#id);
     // LangChain does the same for the chunks that it passes on itself.
-    message.response_metadata = { ...generationInfo, ...message.response_metadata };
-    this.#sent = this.#sent === undefined ? message : this.#sent.concat(message);
+    if (generationInfo !== undefined)
+      message.response_metadata = { ...generationInfo, ...message.response_metadata };
+    this.#joined.add(chunk, message);
     return this.#send(text, message);
   }
 
   /** Corrects what was sent, so that the client has exactly the given response. Returns the response with its id. */
   async replaceBy(response: AIMessage): Promise<AIMessageChunk> {
-    const sent = this.#sent;
+    const sent = this.readable;
     if (sent !== undefined && isContinuedBy(sent, response)) {
       const rest = toChunk(response, this.#id);
       rest.content = response.text.slice(sent.text.length);
@@ -87,15 +92,24 @@ export class ClientStream {
 
   /** Removes the sent message from the client. */
   async takeBack(): Promise<void> {
-    if (this.#id !== undefined && this.#sent !== undefined)
+    if (this.#id !== undefined && !this.#joined.isEmpty)
       await this.#send("", new RemoveMessage({ id: this.#id }));
   }
 
-  #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> {
+  /** The message of the sent chunks. Undefined if there is none, or if they cannot be joined. */
+  get readable(): AIMessageChunk | undefined {
+    try {
+      return this.#joined.message;
+    } catch {
+      return undefined;
+    }
+  }
+
+  #send(text: string, message: BaseMessageChunk | RemoveMessage): Promise<void> | undefined {
+    if (this.#run === undefined) return undefined;
     // The field is typed for chunks, but LangGraph passes on any message.
     const chunk = new ChatGenerationChunk({ text, message: message as BaseMessageChunk });
     const place = { prompt: 0, completion: 0 };
-    if (this.#run === undefined) return Promise.resolve();
     this.#ids.onShown?.(message, this.#isHeard);
     return this.#run.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
@@ -160,7 +174,17 @@ interface Caller {
   onFailedAttempt: (error: unknown) => unknown;
 }
 
-/** Contract: called for each failure that the client will retry by its own rules, with its retry limit. */
+interface RetryListener {
+  /** Contract: must not throw. */
+  readonly onRetry: ((failed: FailedAttempt) => void) | undefined;
+  /** Contract: whether a failed attempt is not worth another one, although the client would make it. */
+  readonly isFinal: (error: unknown) => boolean;
+}
+
+/**
+ * Contract: called for each failure that the client will retry by its own rules, with its retry limit. Throws the error
+ * if it must not.
+ */
 type Listener = (error: unknown, maxRetries: number) => void;
 
 /**
@@ -176,20 +200,19 @@ const watched = new WeakSet<object>();
  *
  * The client's caller gets a handler around its own, once. The client still decides what is sent again, and when.
  *
- * @param onRetry Contract: must not throw.
  */
 export function tellRetries<Result>(
   model: BaseChatModel,
-  onRetry: ((failed: FailedAttempt) => void) | undefined,
+  { onRetry, isFinal }: RetryListener,
   request: () => Promise<Result>,
 ): Promise<Result> {
-  if (onRetry === undefined) return request();
   for (const client of [model, ...partsOf(model).map(([, part]) => part)])
     watch(Reflect.get(client, "caller"));
   let attempt = 0;
   const listener: Listener = (error, maxRetries) => {
+    if (isFinal(error)) throw error;
     attempt += 1;
-    if (attempt <= maxRetries) onRetry({ attempt, maxAttempts: maxRetries + 1, error });
+    if (attempt <= maxRetries) onRetry?.({ attempt, maxAttempts: maxRetries + 1, error });
   };
   const context = AsyncLocalStorageProviderSingleton.getInstance();
   // Traces read the context too, so it is extended and not replaced.

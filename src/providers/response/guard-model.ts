@@ -1,11 +1,12 @@
-/** A model whose stream gives only complete responses. A broken one is requested again, without streaming. */
+/** Asks a model, and accepts only a complete response. A broken one is requested again, in one piece. */
 
-import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
+import { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import type { BaseLanguageModelInput } from "@langchain/core/language_models/base";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
-import { ChatGenerationChunk } from "@langchain/core/outputs";
+import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { type Runnable, RunnableBinding, type RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { concat } from "@langchain/core/utils/stream";
 import { ModelError } from "../../errors.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
@@ -20,13 +21,21 @@ import { isChatModel, partsOf, withParameters } from "../contract/model-view.js"
 import { inKnownApi } from "../contract/openai-api.js";
 import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/rule.js";
 import { isFailedSample } from "../failure/failed-sample.js";
-import { isAbortError, isEmptyResponse, isLost, isRefusal, toModelError } from "../failure/model-failure.js";
+import {
+  isAbortError,
+  isEmptyResponse,
+  isLost,
+  isProgramFault,
+  isRefusal,
+  toModelError,
+} from "../failure/model-failure.js";
 import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
 import { carryHostFields } from "../host-fields/client.js";
 import { identityOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 import { ClientStream, type FailedAttempt, type StreamIds, tellRetries } from "./client-stream.js";
+import { type Manner, mayBeOfManner, noteAnswered, onlyManner, otherThan } from "./manner.js";
 import {
   BROKEN_REASONS,
   type BrokenReason,
@@ -45,28 +54,62 @@ import {
 export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
 
 /**
- * A model, alone or with bound tools, whose `stream` gives only complete responses; see `guardedResponse`. The
- * parameters apply to this request; see `withParameters`.
+ * A model's complete response; see `guardedResponse`. It is streamed if somebody listens, as the model's client alone
+ * would be: LangChain decides it by the handlers of the run. The parameters apply to this request; see
+ * `withParameters`.
  *
- * The result is a view of the model with a replaced stream, not a model around it. So it keeps its default options,
- * call options, trace name and serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them only in
- * `stream`. With a model around it, its request would have no tools.) A value that is not a chat model is returned as
- * it is.
+ * The model, alone or with bound tools, is asked by a view of it, not by a model around it. So it keeps its default
+ * options, call options, trace name and serialized form. (`ChatOpenAI` keeps bound tools in its defaults and adds them
+ * only in `invoke` and `stream`. With a model around it, its request would have no tools.) A value that is not a chat
+ * model is asked as it is.
+ *
+ * @throws ModelError if there is no complete response.
  */
-export async function guardModel(
+export async function askGuarded(
   model: Askable,
   guard: StreamGuardOptions,
-  config: RunnableConfig,
+  messages: BaseMessage[],
+  options: RunnableConfig,
   parameters: Readonly<Record<string, unknown>> = {},
+): Promise<BaseMessage> {
+  const held: Held = {};
+  const guarded = await guardModel(model, guard, held, options, parameters);
+  // What a model asks other models is not shown, so it does not find the run in its context.
+  const invoked = await AsyncLocalStorageProviderSingleton.runWithConfig(
+    options,
+    () => guarded.invoke(messages, options),
+    true,
+  );
+  const response = held.response === undefined ? invoked : withId(held.response, invoked.id);
+  // A program's own Runnable can return anything.
+  if (typeof response !== "object") return response;
+  return PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, response);
+}
+
+/** The response of a model that was asked for events. LangChain returns what it has read from them, which is less. */
+interface Held {
+  response?: AIMessageChunk;
+}
+
+function withId(response: AIMessageChunk, id: string | undefined): AIMessageChunk {
+  return response.id === undefined && id !== undefined ? copyMessage(response, { id }) : response;
+}
+
+async function guardModel(
+  model: Askable,
+  guard: StreamGuardOptions,
+  held: Held,
+  config: RunnableConfig,
+  parameters: Readonly<Record<string, unknown>>,
 ): Promise<Askable> {
   if (RunnableBinding.isRunnableBinding(model)) {
-    const bound = await guardModel(model.bound, guard, config, parameters);
+    const bound = await guardModel(model.bound, guard, held, config, parameters);
     return viewOf(model, { bound });
   }
   const made = await madeModel(model, config);
-  if (made !== model) return guardModel(made as Askable, guard, config, parameters);
+  if (made !== model) return guardModel(made as Askable, guard, held, config, parameters);
   if (!isChatModel(model)) return model;
-  return withGuardedChunks(withParameters(inKnownApi(model), parameters), guard, model);
+  return guardedView(withParameters(inKnownApi(model), parameters), guard, held, model);
 }
 
 /** `initChatModel`, and an agent whose model is a name, have an object that makes the model on demand. */
@@ -76,9 +119,10 @@ export async function madeModel(model: object, config: RunnableConfig): Promise<
 }
 
 /** @param original The model without parameters. A view's provider cannot be recognised. */
-function withGuardedChunks(
+function guardedView(
   model: BaseChatModel,
   guard: StreamGuardOptions,
+  held: Held,
   original: BaseChatModel,
 ): Askable {
   const identity = identityOf(model);
@@ -87,18 +131,54 @@ function withGuardedChunks(
     (view, { mendClient }) => mendClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
-  async function* streamWhole(messages: BaseMessage[], options: CallOptions, run?: CallbackManagerForLLMRun) {
+  const answer = async (manner: Manner, messages: BaseMessage[], options: CallOptions, run: Run) => {
     const ask = (client: BaseChatModel) =>
-      guardedResponse({ model: client, guard, habit, messages, options }, run);
-    const message = await askOnView(mended, original, ask).catch((error: unknown) => {
+      guardedResponse({ model: client, original, guard, habit, manner, messages, options, run });
+    const response = await askOnView(mended, original, ask).catch((error: unknown) => {
       throw toModelError(error, { model: original, messages, signal: options.signal });
     });
-    noteModel(message, identityOf(original));
-    yield new ChatGenerationChunk({ text: message.text, message });
-  }
-  // The guard also handles a model that does not stream.
-  const members = { _streamResponseChunks: streamWhole, disableStreaming: false };
-  return boundView(model, members, STREAMING_METHODS);
+    noteModel(response.message, identityOf(original));
+    return response;
+  };
+  const members = {
+    async *_streamResponseChunks(
+      messages: BaseMessage[],
+      options: CallOptions,
+      run?: CallbackManagerForLLMRun,
+    ) {
+      const { message } = await answer("streamed", messages, options, run);
+      yield new ChatGenerationChunk({ text: message.text, message });
+    },
+    async _generate(
+      messages: BaseMessage[],
+      options: CallOptions,
+      run?: CallbackManagerForLLMRun,
+    ): Promise<ChatResult> {
+      // With this field, the common clients also stream if nobody listens.
+      const manner = Reflect.get(model, "streaming") === true ? "streamed" : "whole";
+      const { message, generationInfo, llmOutput } = await answer(manner, messages, options, run);
+      return {
+        generations: [{ text: message.text, message, ...defined({ generationInfo }) }],
+        ...defined({ llmOutput }),
+      };
+    },
+    async *_streamChatModelEvents(this: BaseChatModel, messages: BaseMessage[], options: CallOptions) {
+      const { message } = await answer("streamed", messages, options, undefined);
+      held.response = message;
+      const chunk = new ChatGenerationChunk({ text: message.text, message: held.response });
+      const events = viewOf(this, {
+        _streamResponseChunks: async function* () {
+          yield chunk;
+        },
+      });
+      yield* baseOf(model)?._streamChatModelEvents.call(events, messages, options) ?? [];
+    },
+    // The guard also handles a model that does not stream.
+    disableStreaming: false,
+    // LangChain would store and return a response as it is, with an id that a thread has.
+    cache: undefined,
+  };
+  return boundView(model, members, INVOKING_METHODS);
 }
 
 /** User classes whose methods failed on a view, because it lacks their `#private` fields. */
@@ -172,7 +252,7 @@ function isPlain({
 }
 
 /*
- * Accepts only complete responses from a model. A broken response is requested again, without streaming.
+ * Accepts only complete responses from a model. A broken response is requested again, in one piece.
  */
 
 export interface StreamGuardOptions extends StreamIds {
@@ -180,11 +260,11 @@ export interface StreamGuardOptions extends StreamIds {
   readonly maxFallbackAttempts: number;
   /** How long the model may be silent, in milliseconds. Undefined: for any time. */
   readonly idleTimeoutMs?: number | undefined;
-  /** A `whole-text` is never streamed, and must not end at a token limit. @default "response" */
+  /** A `whole-text` is asked in one piece if it can be, and must not end at a token limit. @default "response" */
   readonly wants?: "response" | "whole-text";
   /**
    * Contract: gets the complete response before the client sees any of it, and resolves to the response that the
-   * client gets instead. Undefined: the response is streamed to the client.
+   * client gets instead. Undefined: a listening client gets the response as it arrives.
    */
   readonly settle?: ((response: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
@@ -211,65 +291,112 @@ export interface WithheldResponse extends Withheld, Pick<BrokenResponse, "usage"
   readonly isKept: boolean;
 }
 
-interface WholeResponse {
+/** What the client says of a response in one piece beside the message. LangChain passes it on to tracers. */
+interface Told {
+  readonly generationInfo?: Readonly<Record<string, unknown>> | undefined;
+  readonly llmOutput?: Readonly<Record<string, unknown>> | undefined;
+}
+
+interface WholeResponse extends Told {
   readonly message: AIMessage | AIMessageChunk;
   readonly finish: string | undefined;
+}
+
+interface GuardedResponse extends Told {
+  readonly message: AIMessageChunk;
 }
 
 type Received = WholeResponse | BrokenResponse;
 
 type CallOptions = BaseChatModel["ParsedCallOptions"];
 
+type Run = CallbackManagerForLLMRun | undefined;
+
 interface GuardedRequest {
   readonly model: BaseChatModel;
+  /** The client of which the model is a view. */
+  readonly original: BaseChatModel;
   readonly guard: StreamGuardOptions;
   readonly habit: FinishHabit;
+  /** How the client alone would ask. */
+  readonly manner: Manner;
   readonly messages: BaseMessage[];
   readonly options: CallOptions;
+  readonly run: Run;
 }
 
 /**
- * A model's complete response. Its stream goes to the client as it arrives. No tool has run before the response is
- * complete, so a second request repeats no tool call.
+ * A model's complete response. If somebody listens, its stream goes to the client as it arrives. No tool has run before
+ * the response is complete, so a second request repeats no tool call.
  *
  * The guard does not handle the provider's refusals, unreachable hosts (both of which the model's client has retried),
  * and the run's abort.
  *
  * @throws ModelError if all attempts give broken responses.
  */
-async function guardedResponse(
-  request: GuardedRequest,
-  run: CallbackManagerForLLMRun | undefined,
-): Promise<AIMessageChunk> {
+async function guardedResponse(request: GuardedRequest): Promise<GuardedResponse> {
   const { guard, options } = request;
-  const client = new ClientStream(guard.settle === undefined ? run : undefined, guard);
-  let response: AIMessage | AIMessageChunk;
+  const heard = request.manner === "streamed" ? request.run : undefined;
+  const client = new ClientStream(guard.settle === undefined ? heard : undefined, guard);
+  let response: WholeResponse;
+  let accepted: AIMessage | AIMessageChunk;
   try {
-    response = acceptWithheld(await askUntilEnd(request, client), guard);
+    response = await askUntilEnd(request, client);
+    accepted = acceptWithheld(response, guard);
   } catch (error) {
     // After an abort, the user may want to read the partial response.
     if (options.signal?.aborted !== true) await client.takeBack();
     throw error;
   }
-  return shownForm(response, guard, client, run);
+  const message = await shownForm(accepted, guard, client, heard);
+  // What says nothing new of the message would undo what was made of it.
+  return accepted === response.message && guard.settle === undefined ? { ...response, message } : { message };
 }
 
 /** Requests a response, and requests it again while it is broken. */
 async function askForWhole(request: GuardedRequest, client: ClientStream): Promise<WholeResponse> {
-  const { model, guard, options } = request;
-  const { maxFallbackAttempts, onBroken, onRetry } = guard;
-  // Without the run manager: with it, the chunks would bypass the guard, and `_generate` might stream.
-  const ask = () => tellRetries(model, onRetry, () => askWhole(request));
-  const streams = mayStream(model) && guard.wants !== "whole-text";
-  let response = await (streams ? tellRetries(model, onRetry, () => askStreaming(request, client)) : ask());
+  const { guard, options } = request;
+  const { maxFallbackAttempts, onBroken, wants } = guard;
+  let response = await askEitherWay(request, wants === "whole-text" ? "whole" : request.manner, client);
   for (let attempts = 0; "reason" in response; attempts += 1) {
     onBroken(response);
     if (attempts >= maxFallbackAttempts || LASTING_REASONS.has(response.reason))
       throw noWholeResponse(response, attempts);
     options.signal?.throwIfAborted();
-    response = await ask();
+    response = await askEitherWay(request, "whole", new ClientStream(undefined, guard));
   }
   return response;
+}
+
+/** Asks in this manner. If the client or its host cannot, asks in the other one, once. */
+async function askEitherWay(
+  request: GuardedRequest,
+  wanted: Manner,
+  client: ClientStream,
+): Promise<Received> {
+  const { model, original, guard, messages, options } = request;
+  const canStream = mayStream(model);
+  const manner = canStream ? (onlyManner(original) ?? wanted) : "whole";
+  const isOfManner = (error: unknown): boolean =>
+    canStream &&
+    options.signal?.aborted !== true &&
+    error !== client.failure &&
+    !isPrivateAccess(error) &&
+    mayBeOfManner(error, manner, messages);
+  const askIn = (manner: Manner, shown: ClientStream, isFinal: (error: unknown) => boolean) =>
+    tellRetries(model, { onRetry: guard.onRetry, isFinal }, () =>
+      manner === "streamed" ? askStreaming(request, shown) : askWhole(request),
+    );
+  try {
+    return await askIn(manner, client, isOfManner);
+  } catch (error) {
+    if (!isOfManner(error)) throw error;
+    if (isProgramFault(error)) guard.onBroken({ reason: "unreadable", usage: undefined, cause: error });
+    const other = otherThan(manner);
+    const response = await askIn(other, new ClientStream(undefined, guard), () => false);
+    if (!("reason" in response)) noteAnswered(original, other, error);
+    return response;
+  }
 }
 
 /** Continues a turn that its provider has paused. Its pieces become one response, as the provider reads them later. */
@@ -282,18 +409,15 @@ async function askUntilEnd(request: GuardedRequest, client: ClientStream): Promi
     response = await askForWhole({ ...request, messages }, new ClientStream(undefined, request.guard));
     joined = joinPieces(joined, response.message);
   }
-  return { ...response, message: joined };
+  return joined === response.message ? response : { message: joined, finish: response.finish };
 }
 
 /** How many times a paused turn is sent again. */
 const MOST_PAUSES = 6;
 
 function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessageChunk): AIMessage {
-  const usage = [first, next].map(
-    ({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }),
-  );
   return copyMessage<AIMessage>(next, {
-    ...defined({ id: first.id, usage_metadata: concat(usage[0], usage[1])?.usage_metadata }),
+    ...defined({ id: first.id, usage_metadata: usageIn([first, next]) }),
     // Chunks number the blocks of their piece.
     content: [...blocksOf(first), ...blocksOf(next)].map((block, index) =>
       "index" in block ? { ...block, index } : block,
@@ -301,6 +425,15 @@ function joinPieces(first: AIMessage | AIMessageChunk, next: AIMessage | AIMessa
     tool_calls: [...(first.tool_calls ?? []), ...(next.tool_calls ?? [])],
     invalid_tool_calls: [...(first.invalid_tool_calls ?? []), ...(next.invalid_tool_calls ?? [])],
   });
+}
+
+/** The usage of all these messages together. */
+function usageIn(messages: readonly BaseMessage[]) {
+  const [first, ...others] = messages
+    .filter(isAIMessage)
+    .filter((message) => message.usage_metadata !== undefined)
+    .map(({ usage_metadata }) => new AIMessageChunk({ content: "", ...defined({ usage_metadata }) }));
+  return others.reduce((sum, usage) => concat(sum, usage), first)?.usage_metadata;
 }
 
 function blocksOf({ content }: BaseMessage) {
@@ -343,67 +476,81 @@ async function shownForm(
   message: AIMessage | AIMessageChunk,
   guard: StreamGuardOptions,
   client: ClientStream,
-  run: CallbackManagerForLLMRun | undefined,
+  heard: Run,
 ): Promise<AIMessageChunk> {
   const { settle } = guard;
-  if (settle === undefined) return message === client.sent ? client.sent : client.replaceBy(message);
+  if (settle === undefined) return message === client.readable ? client.readable : client.replaceBy(message);
   const stored = coerceMessage(message);
   if (stored === undefined || !isAIMessage(stored))
     throw new ModelError("Expected the model's response to be an AI message.");
-  return new ClientStream(run, guard).replaceBy(await settle(stored));
+  return new ClientStream(heard, guard).replaceBy(await settle(stored));
 }
 
 async function askStreaming(request: GuardedRequest, client: ClientStream): Promise<Received> {
   const { model, guard, habit, messages, options } = request;
-  const chunks: ChatGenerationChunk[] = [];
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   let stream: AsyncIterator<ChatGenerationChunk> | undefined;
-  try {
+  const read = async (): Promise<Received> => {
     stream = model._streamResponseChunks(messages, { ...options, signal: patience.signal });
     for (;;) {
-      const { done, value } = await patience.waitFor(stream.next());
+      const { done, value } = await stream.next();
       // An aborted client ends its stream without an error.
       patience.signal.throwIfAborted();
       if (done) break;
-      chunks.push(value);
-      await client.forward(value);
+      patience.rest();
+      const telling = client.forward(value);
+      try {
+        await telling;
+      } catch (error) {
+        client.failure = error;
+        throw error;
+      }
+      patience.begin();
     }
+    const { chunks, message } = client.sent;
+    if (message !== undefined) unlistRunCalls(message, options);
+    const response = judge(message, request, { chunks, omitsFinishReason: habit.omits });
+    // Joined chunks can read "nullnullstop".
+    if ("message" in response && message?.response_metadata["finish_reason"] !== undefined)
+      message.response_metadata = { ...message.response_metadata, finish_reason: response.finish };
+    return response;
+  };
+  try {
+    return await patience.waitFor(read());
   } catch (error) {
     // A stream that still waits for its client ends with it, so nobody waits for this.
     stream?.return?.().catch(() => {});
-    const usage = client.sent?.usage_metadata;
+    const { chunks } = client.sent;
+    const usage = usageIn(chunks.map(({ message }) => message));
     if (patience.isOver) return { reason: "silent", usage, cause: error };
     const words = wordsOf(error, messages);
     if (isFailedSample(error, words)) return { reason: "sampling-failed", usage, cause: error };
     // OpenAI's Responses API refuses a request that is too long after its stream has begun with status 200.
     const isRefused = isRefusal(error) || readOverflow(error, words) !== undefined;
-    const isBroken = chunks.length > 0 || isLost(error);
+    const isOfClient = error !== client.failure && !isProgramFault(error);
+    const isBroken = isOfClient && (chunks.length > 0 || isLost(error));
     if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
     return { reason: "transport-error", usage, cause: error };
   } finally {
     patience.end();
   }
-  const { sent } = client;
-  if (sent !== undefined) unlistRunCalls(sent, options);
-  const response = judge(sent, request, { chunks, omitsFinishReason: habit.omits });
-  // Joined chunks can read "nullnullstop".
-  if ("message" in response && sent?.response_metadata["finish_reason"] !== undefined)
-    sent.response_metadata = { ...sent.response_metadata, finish_reason: response.finish };
-  return response;
 }
 
 async function askWhole(request: GuardedRequest): Promise<Received> {
-  const { model, guard, messages, options } = request;
+  const { model, guard, habit, manner, messages, options, run } = request;
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
+  const tokens = new TokenWatch(manner === "whole" ? run : undefined);
   try {
-    const generating = unstreamed(model)._generate(messages, { ...options, signal: patience.signal });
+    const own = { ...options, signal: patience.signal };
+    const generating = unstreamed(model)._generate(messages, own, tokens.run);
     const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, request);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
     unlistRunCalls(message, options);
-    return judge(message, request);
+    const response = judge(message, request, tokens.streamed(message, habit));
+    return "reason" in response ? response : { ...response, generationInfo, llmOutput };
   } catch (error) {
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyResponse(error)) return judge(undefined, request);
@@ -414,6 +561,31 @@ async function askWhole(request: GuardedRequest): Promise<Received> {
     return { reason: "transport-error", usage: undefined, cause: error };
   } finally {
     patience.end();
+  }
+}
+
+/** The run as a client gets it that was asked in one piece. Some clients stream then too, and tell it each token. */
+class TokenWatch {
+  readonly run: CallbackManagerForLLMRun;
+  #isStreamed = false;
+
+  /** @param told The run that gets the tokens, if any. */
+  constructor(told: Run) {
+    const handleLLMNewToken: CallbackManagerForLLMRun["handleLLMNewToken"] = async (...token) => {
+      const { chunk } = token[5] ?? {};
+      this.#isStreamed ||= chunk !== undefined;
+      await told?.handleLLMNewToken(...token);
+    };
+    this.run = viewOf(told ?? new CallbackManagerForLLMRun("", [], [], [], [], {}, {}), {
+      handleLLMNewToken,
+    });
+  }
+
+  /** The response as a stream, if it was one. Its end is in the message. */
+  streamed(message: AIMessage, { omits }: FinishHabit): StreamedResponse | undefined {
+    if (!this.#isStreamed) return undefined;
+    const chunk = new ChatGenerationChunk({ text: "", message: message as AIMessageChunk });
+    return { chunks: [chunk], omitsFinishReason: omits };
   }
 }
 
@@ -431,7 +603,7 @@ function judge(
 ): Received {
   if (message === undefined) return { reason: "empty", usage: undefined };
   const finish = finishReasonOf(message, streamed);
-  const reason = wants === "whole-text" ? faultOfText(message) : faultOf(message, streamed);
+  const reason = (wants === "whole-text" ? faultOfText(message) : undefined) ?? faultOf(message, streamed);
   if (finish !== undefined || reason === undefined) habit.note(finish, streamed === undefined);
   if (reason !== undefined) return { reason, usage: message.usage_metadata, finish };
   return { message, finish };
@@ -447,7 +619,7 @@ function noWholeResponse({ reason, finish, cause }: BrokenResponse, attempts: nu
   const again =
     attempts === 0
       ? "It was not requested again."
-      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"} without streaming.`;
+      : `It was requested again ${attempts} ${attempts === 1 ? "time" : "times"}.`;
   const status = reason === "pending" ? ` (\`${finish}\`)` : "";
   const advice = ADVICE[reason] ?? "";
   return new ModelError(
@@ -484,15 +656,13 @@ function unstreamed(model: BaseChatModel): BaseChatModel {
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }
 
-/** A stream's complete message. Undefined if the stream was empty. */
-export async function joinChunks(stream: AsyncIterable<AIMessageChunk>): Promise<AIMessageChunk | undefined> {
-  let whole: AIMessageChunk | undefined;
-  for await (const chunk of stream) whole = whole === undefined ? chunk : concat(whole, chunk);
-  return whole && PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, whole);
-}
-
 /**
- * The methods that a chat model calls on `this` while it streams. They are not bound to the model, so that they find
- * the view's guarded `_streamResponseChunks`. The second one is internal to LangChain.
+ * The methods that a chat model calls on `this` until it asks. They are not bound to the model, so that they find the
+ * view's own members. The last one is internal to LangChain.
  */
-export const STREAMING_METHODS: ReadonlySet<unknown> = new Set(["stream", "_streamIterator"]);
+export const INVOKING_METHODS: ReadonlySet<unknown> = new Set([
+  "invoke",
+  "generatePrompt",
+  "generate",
+  "_generateUncached",
+]);

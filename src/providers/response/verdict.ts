@@ -25,6 +25,7 @@ export const BROKEN_REASONS = {
   silent: "did not come completely: the model was silent for longer than `modelIdleTimeoutMs`",
   "sampling-failed": "failed while the model wrote it",
   "transport-error": "did not arrive completely: the connection failed",
+  unreadable: "could not be read by the model's client",
 } as const;
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;

@@ -10,7 +10,7 @@ import {
   type ModelInputOptions,
   prepareModelInput,
 } from "../../providers/input/to-model-input.js";
-import { type Askable, guardModel, joinChunks } from "../../providers/response/guard-model.js";
+import { type Askable, askGuarded } from "../../providers/response/guard-model.js";
 import { isRecord } from "../../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/shared-settings.js";
 import {
@@ -83,8 +83,7 @@ export async function askModel(
       options: bound,
       prepare,
       send: async (messages, input, form) => {
-        const guarded = await guardModel(model, guard, config);
-        const response = coerceMessage(await joinChunks(await guarded.stream(messages, config)));
+        const response = coerceMessage(await askGuarded(model, guard, messages, config));
         if (response === undefined || !isAIMessage(response))
           throw new ModelError("Expected the model's response to be an AI message.");
         return markReduced(response, input, form, { model, dialect, further, options: bound }) as AIMessage;

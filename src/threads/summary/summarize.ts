@@ -26,7 +26,7 @@ import { levelFor, renderTranscript } from "../../history/transcript.js";
 import { mayPass } from "../../providers/failure/model-failure.js";
 import { readOverflow } from "../../providers/failure/overflow.js";
 import { shortenText, shortenWork, sizeOf } from "../../providers/input/shorten.js";
-import { guardModel, joinChunks, type StreamGuardOptions } from "../../providers/response/guard-model.js";
+import { askGuarded, type StreamGuardOptions } from "../../providers/response/guard-model.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
@@ -337,10 +337,7 @@ async function askSummariser(
     isTaken: () => false,
     onBroken: ({ usage }) => counter.addBroken(usage),
   };
-  const summariser = await guardModel(model, guard, config);
-  const response = await withinTime(writer, config, async (hidden) =>
-    joinChunks(await summariser.stream(messages, hidden)),
-  );
+  const response = await withinTime(writer, config, (hidden) => askGuarded(model, guard, messages, hidden));
   if (response !== undefined) counter.addResponse(response);
   const text = textOf(response, wording);
   if (text === "") throw new Error("the summariser's response has no text");

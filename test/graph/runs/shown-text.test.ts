@@ -153,7 +153,8 @@ describe.each(NAMES)("the text of a cancelled response, %s,", (name) => {
 
   it("is not what was taken back, because the response broke and another one came", async () => {
     const controller = new AbortController();
-    const model = new HaltingModel(["The answer ", () => Promise.reject(new Error("socket hang up"))]);
+    const fails = (words: string) => () => Promise.reject(new Error(words));
+    const model = new HaltingModel(["The answer ", fails("socket hang up")], [fails("no more")]);
     const { send, read } = AGENTS[name](model, {});
     // The second request, which is not streamed, fails for good. The run fails, and the client has nothing of it.
     const failed = await send("What is it?", controller.signal);

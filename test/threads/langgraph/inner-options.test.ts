@@ -17,7 +17,7 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
 import { interruptsOf, isLangGraphSignal } from "../../../src/providers/failure/langgraph-signal.js";
-import { STREAMING_METHODS } from "../../../src/providers/response/guard-model.js";
+import { INVOKING_METHODS } from "../../../src/providers/response/guard-model.js";
 import { holdAbort } from "../../../src/threads/langgraph/abort.js";
 import { readState } from "../../../src/threads/langgraph/read-checkpoints.js";
 import {
@@ -202,23 +202,23 @@ it("A timeout becomes a part of the signal, and stays in the metadata", () => {
   expect(holdAbort({ timeout: -1 }).options.timeout).toBe(-1);
 });
 
-describe("a chat model that streams", () => {
-  it("calls these methods on `this` to make its chunks", async () => {
+describe("a chat model that is invoked", () => {
+  it("calls these methods on `this` until it asks", async () => {
     const called: unknown[] = [];
     const model = new FakeListChatModel({ responses: ["hi"] });
     const watched: FakeListChatModel = new Proxy(model, {
       get(target, name) {
         const value: unknown = Reflect.get(target, name, target);
-        if (STREAMING_METHODS.has(name) || name === "_streamResponseChunks") {
+        if (INVOKING_METHODS.has(name) || name === "_generate") {
           called.push(name);
           return value;
         }
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    for await (const _ of await watched.stream("hi"));
-    expect(called.slice(0, STREAMING_METHODS.size)).toEqual([...STREAMING_METHODS]);
-    expect(called).toContain("_streamResponseChunks");
+    await watched.invoke("hi");
+    expect(called.slice(0, INVOKING_METHODS.size)).toEqual([...INVOKING_METHODS]);
+    expect(called).toContain("_generate");
   });
 });
 

@@ -1,0 +1,67 @@
+/**
+ * The two manners of a request. Some clients and hosts can only do one of them: a client's stream throws, or a host
+ * demands a stream. What is asked in the other manner then is remembered, as far as its answer shows it.
+ */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { madeOnce } from "../../shared/values.js";
+import {
+  addressOf,
+  isAbortError,
+  isLost,
+  isProgramFault,
+  isRefusal,
+  isUnreachable,
+  statusOf,
+} from "../failure/model-failure.js";
+import { wordsOf } from "../failure/own-words.js";
+import { concernsMessages } from "../failure/refusal.js";
+import { identityOf } from "../table/dialect-of.js";
+
+export type Manner = "streamed" | "whole";
+
+export function otherThan(manner: Manner): Manner {
+  return manner === "streamed" ? "whole" : "streamed";
+}
+
+/**
+ * A refusal that names the manner: "This model only supports streaming", "`stream` must be set to true", "for
+ * non-streaming calls". Addresses and types of media have the word too: `/stream`, `octet-stream`.
+ */
+const ABOUT_STREAMS = /(?<!\/|(?<!non)-)\b(?:non)?stream(?:ing|ed)?\b/gi;
+
+/**
+ * Whether a request failed because of its manner, as far as anybody can tell: the client made a mistake of its own while
+ * it read a stream, or it or its host speaks of streams. Only an answer in the other manner shows that it was so.
+ */
+export function mayBeOfManner(error: unknown, manner: Manner, sent: readonly BaseMessage[]): boolean {
+  if (manner === "streamed" && isProgramFault(error)) return true;
+  if (isAbortError(error)) return false;
+  const status = statusOf(error);
+  const isRefused = status === undefined ? !isLost(error) && !isUnreachable(error) : concernsMessages(status);
+  return isRefused && wordsOf(error, sent).say(ABOUT_STREAMS);
+}
+
+/** What answered, by the class of the client, and by its host and its model's name. */
+const ANSWERED = new WeakMap<object, Map<string, Manner>>();
+const MOST_MODELS = 1_000;
+
+/** The only manner in which the client can ask its model. Undefined: nothing is known. */
+export function onlyManner(client: object): Manner | undefined {
+  return ANSWERED.get(client.constructor)?.get(nameOf(client));
+}
+
+/**
+ * Remembers that only this manner was answered. A client that refuses a request before it sends it costs nothing, and
+ * does so because of a setting, so it is asked the same way the next time.
+ */
+export function noteAnswered(client: object, manner: Manner, error: unknown): void {
+  if (!isProgramFault(error) && !isRefusal(error)) return;
+  const models = madeOnce(ANSWERED, client.constructor, () => new Map<string, Manner>());
+  if (models.size >= MOST_MODELS) models.clear();
+  models.set(nameOf(client), manner);
+}
+
+function nameOf(client: object): string {
+  return JSON.stringify([addressOf(client), identityOf(client).modelId]);
+}
