@@ -394,6 +394,14 @@ describe("A failure of sampling", () => {
     expect(strict.statuses).toEqual([400, 400]);
   });
 
+  it("a user who asks for it changes nothing", async () => {
+    const text = "I do not know what to do about the weather in Oslo, so please try again.";
+    const thread = graphOf(openAI());
+    strict.failNext({ status: 400, body: openAIBody(text) });
+    expect((await thread.send(text)).error).toBeDefined();
+    expect(strict.statuses).toEqual([400]);
+  });
+
   it("what OpenRouter's provider says is not one", async () => {
     const raw = JSON.stringify(openAIBody("Zwölf Boxkämpfer."));
     const body = {

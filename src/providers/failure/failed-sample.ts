@@ -12,6 +12,8 @@ const CODE =
 const SENTENCE =
   /^(?:error|provider returned error\.?)$|\bplease (?:retry|try again)(?: later)?\.?$|^.{0,80}\bMALFORMED_FUNCTION_CALL\b/i;
 
+const MENTION = /provider returned error|please (?:retry|try again)|malformed_function_call/gi;
+
 /** @param words Those of the error. */
 export function isFailedSample(error: unknown, words: ProviderWords): boolean {
   const status = statusOf(error);
@@ -19,7 +21,7 @@ export function isFailedSample(error: unknown, words: ProviderWords): boolean {
   const { codes, sentences } = words;
   if (codes.some((code) => CODE.test(code))) return true;
   const said = sentences.filter((sentence) => sentence !== "");
-  return (
-    said.length > 0 && said.every((sentence) => SENTENCE.test(sentence)) && namedPart(words) === undefined
-  );
+  // A user can end a quoted text with the same words.
+  const isOwn = words.mention(MENTION) && namedPart(words) === undefined;
+  return isOwn && said.every((sentence) => SENTENCE.test(sentence));
 }
