@@ -34,6 +34,11 @@ export interface AgentOptions {
   readonly tools: readonly ToolSpec[];
   /** From how many tokens on the thread is summarised, and how many messages stay. Only for those that summarise. */
   readonly summary?: { readonly tokens: number; readonly keep: number };
+  /**
+   * Whether the program reads the answer while the model writes it. If not, LangChain asks the model in one piece. Only for
+   * graphs. @default true
+   */
+  readonly listens?: boolean;
   /** How many milliseconds the model may be silent. Only for those that have such an option, or whose client has one. */
   readonly idleMs?: number;
 }
@@ -41,7 +46,7 @@ export interface AgentOptions {
 /** An agent with one thread. */
 export interface Agent {
   /**
-   * One turn. Contract: streams the model. Resolves to the final text. Rejects if the run fails, and if the agent says
+   * One turn. Contract: streams the model, unless nobody listens. Resolves to the final text. Rejects if the run fails, and if the agent says
    * that its last response was cut off.
    */
   send(messages: readonly StoredMessage[]): Promise<string>;

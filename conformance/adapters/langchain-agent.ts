@@ -70,7 +70,10 @@ export function langchainAdapter(
   };
 }
 
-function openThread(makeGraph: MakeGraph, { endpoint, tools, summary, idleMs }: AgentOptions): Agent {
+function openThread(
+  makeGraph: MakeGraph,
+  { endpoint, tools, summary, idleMs, listens = true }: AgentOptions,
+): Agent {
   const graph = makeGraph({
     model: createModel(endpoint, idleMs),
     tools: tools.map(createTool),
@@ -86,7 +89,8 @@ function openThread(makeGraph: MakeGraph, { endpoint, tools, summary, idleMs }: 
     send: async (messages) => {
       const input = { messages: mapStoredMessagesToChatMessages([...messages]) };
       let last: BaseMessage | undefined;
-      const stream = await graph.stream(input, { ...start, streamMode: ["messages", "values"] });
+      const streamMode = listens ? ["messages", "values"] : ["values", "custom"];
+      const stream = await graph.stream(input, { ...start, streamMode });
       start = config;
       for await (const [mode, data] of stream as AsyncIterable<[string, { messages?: BaseMessage[] }]>)
         if (mode === "values") last = data.messages?.at(-1);

@@ -1,10 +1,12 @@
-/** Streams that break over HTTP. Each breaks once: a second request gets a whole response. */
+/** Responses that break over HTTP, as streams and in one piece. Each breaks once: a second request gets a whole one. */
 
 import { startModelServer } from "../../test/support/model-server.js";
+import { MANNERS, type Manner } from "../../test/support/open-thread.js";
 import {
   answerFor,
   FAULT_SAMPLE,
   type FaultCase,
+  hasFault,
   respondToWish,
   wish,
 } from "../../test/support/stream-faults.js";
@@ -15,7 +17,7 @@ import { fault, messageOf, type Outcome, PASS, type Suite, withinTime } from "..
 export const streams: Suite = {
   name: "streams",
   passes:
-    "A response breaks once in one of 15 ways. Either the turn ends with the whole answer, or the agent says that it failed, and the next message gets a whole answer. No call runs twice, and none with other arguments than the model's.",
+    "A response breaks once in one of 15 ways, or in one of the 12 that exist without a stream. Either the turn ends with the whole answer, or the agent says that it failed, and the next message gets a whole answer. No call runs twice, and none with other arguments than the model's.",
   applies: () => true,
   open: async (adapter) => {
     const broken = new Set<string>();
@@ -31,7 +33,7 @@ export const streams: Suite = {
       broken.add(asked);
       return reply;
     });
-    const run = async (one: FaultCase): Promise<Outcome> => {
+    const run = async (one: FaultCase, manner: Manner): Promise<Outcome> => {
       const looked: string[] = [];
       const look: ToolSpec = {
         name: "look",
@@ -43,9 +45,10 @@ export const streams: Suite = {
         },
       };
       const url = server.url.replace(/\/v1$/, "");
-      const agent = await adapter.open({ endpoint: { host: "openai", url }, tools: [look] });
+      const listens = manner === "listened to";
+      const agent = await adapter.open({ endpoint: { host: "openai", url }, tools: [look], listens });
       const seen: unknown[] = [];
-      const input = { fault: one.fault, at: one.at, cities: one.cities };
+      const input = { fault: one.fault, at: one.at, cities: one.cities, listens };
       let failure: string | undefined;
       try {
         if (one.turn === "later") await withinTime(agent.send([human(wish({ cities: ["before"] }))]));
@@ -71,8 +74,20 @@ export const streams: Suite = {
         return fault(`After the failed run: ${messageOf(error)}`, input, seen);
       }
     };
+    const manners = MANNERS.filter((manner) => manner === "listened to" || adapter.makeGraph !== undefined);
     return {
-      cases: FAULT_SAMPLE.flat().map((one) => ({ id: one.title, run: () => run(one) })),
+      cases: manners.flatMap((manner) =>
+        FAULT_SAMPLE.flat()
+          .filter(({ fault }) => hasFault(manner, fault))
+          .map((one) =>
+            manner === "listened to"
+              ? { id: one.title, run: () => run(one, manner) }
+              : {
+                  id: `${one.title}, ${manner}`,
+                  run: () => run({ ...one, cities: one.cities.map((city) => `${city}, ${manner}`) }, manner),
+                },
+          ),
+      ),
       concurrency: 6,
       close: server.stop,
     };
