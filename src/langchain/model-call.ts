@@ -163,7 +163,7 @@ export function toolTokensOf({ tools = [] }: Pick<AgentRequest, "tools">): numbe
 
 /** LangChain sends the agent's system message first. */
 function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readonly BaseMessage[] {
-  return own.content.length === 0 ? history : [own, ...history];
+  return own.text === "" ? history : [own, ...history];
 }
 
 /**
@@ -175,8 +175,10 @@ function partsOf(
   { systemMessage: own }: AgentRequest,
 ): Pick<AgentRequest, "messages" | "systemMessage"> {
   const [first] = input;
-  if (first?.type === "system") return { messages: input.slice(1), systemMessage: first as SystemMessage };
-  return { messages: input, systemMessage: own.content.length === 0 ? own : new SystemMessage("") };
+  // LangChain leaves out a system message whose text it cannot read.
+  if (first?.type === "system" && first.text !== "")
+    return { messages: input.slice(1), systemMessage: first as SystemMessage };
+  return { messages: input, systemMessage: own.text === "" ? own : new SystemMessage("") };
 }
 
 /** The ids of earlier calls, all of which have results by now. */

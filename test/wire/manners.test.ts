@@ -200,8 +200,8 @@ describe.each(OURS)("%s", (_, agentWith) => {
   });
 
   it("what a listening client was sent of an unreadable stream is taken back", async () => {
-    const { url } = await startNullArguments();
-    const agent = agentWith(openAIAt(url, { model: `nulls-${_}` })) as unknown as AnyAgent;
+    const { url } = await startObjectArguments();
+    const agent = agentWith(openAIAt(url, { model: `objects-${_}` })) as unknown as AnyAgent;
     const thread = openAgentThread(agent);
     const { messages, events, error } = await thread.run(user("Look."));
     expect(error).toBeUndefined();
@@ -293,12 +293,12 @@ const startClaude = () =>
   });
 
 /** A host with OpenAI's protocol that streams `null` for the arguments of a call. */
-const startNullArguments = () =>
+const startObjectArguments = () =>
   start(({ stream, messages }) => {
     const isDone = JSON.stringify(messages).includes("clear");
     const text = isDone ? "It is clear." : "I will look. ";
     const finish_reason = isDone ? "stop" : "tool_calls";
-    const call = (args: string | null) => ({
+    const call = (args: unknown) => ({
       index: 0,
       id: "call_1",
       type: "function",
@@ -314,7 +314,10 @@ const startNullArguments = () =>
         choices: [{ index: 0, message, finish_reason }],
       });
     }
-    const deltas = [{ role: "assistant", content: text }, ...(isDone ? [] : [{ tool_calls: [call(null)] }])];
+    const deltas = [
+      { role: "assistant", content: text },
+      ...(isDone ? [] : [{ tool_calls: [call({ city: "Oslo" })] }]),
+    ];
     const lines = [
       ...deltas.map((delta) => ({ delta, finish_reason: null })),
       { delta: {}, finish_reason },

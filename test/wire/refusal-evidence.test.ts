@@ -114,7 +114,7 @@ const NOT_OF_CONTENT: readonly (readonly [title: string, status: number, body: o
     ),
   ],
   ["tools", 400, openAIBody("registry.ollama.ai/library/gemma3:1b does not support tools")],
-  ["tool use", 400, openAIBody("This model does not support tool use in streaming mode.")],
+  ["tool use", 400, openAIBody("This model does not support tool use.")],
   [
     "Groq's terms",
     400,

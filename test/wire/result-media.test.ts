@@ -97,7 +97,7 @@ describe("The message with the pictures of a batch", () => {
   });
 
   it("is bridged where no user message may follow a result.", () => {
-    const input = toModelInput(inChat, { dialect: "mistral" });
+    const input = toModelInput(inChat, { dialect: "strict" });
     expect(input.map(({ type }) => type)).toEqual(["human", "ai", "tool", "tool", "ai", "human"]);
   });
 

@@ -394,7 +394,7 @@ describe.each(AGENTS)("a stream without a finish reason, under %s,", (_, open) =
     onTestFinished(() => server.stop());
     const requestsOf = async (model: string) => {
       const before = server.requests.length;
-      const { error } = await open(openAIAt(server.url, { model })).send("Hello");
+      const { error } = await open(openAIAt(server.url, { model })).send(`Hello ${before}`);
       expect(error).toBeUndefined();
       return server.requests.slice(before).map(({ stream }) => stream);
     };
@@ -413,7 +413,8 @@ describe.each(AGENTS)("a stream without a finish reason, under %s,", (_, open) =
     const replies = [cut, cut, whole, cut, cut, cut, cut];
     const server = await startModelServer(() => replies.shift() ?? whole);
     onTestFinished(() => server.stop());
-    for (let run = 0; run < 4; run += 1) await open(openAIAt(server.url, { model: "three" })).send("Hello");
+    for (let run = 0; run < 4; run += 1)
+      await open(openAIAt(server.url, { model: "three" })).send(`Hello ${run}`);
     const streams = server.requests.map(({ stream }) => stream);
     expect(streams).toEqual([true, false, true, true, false, true, false]);
   });

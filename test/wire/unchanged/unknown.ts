@@ -656,6 +656,8 @@ const LEFT_OUT: readonly (readonly [client: RegExp, title: RegExp])[] = [
   [/^ChatGoogle/, /the role `developer`/],
   // The client leaves out the result, and Anthropic refuses the call alone: vercel/ai/issues/13040. A text tells both.
   [/^ChatAnthropic/, /an unknown tool of the provider/],
+  // The client names such a part by a type. Google knows no types, and refuses them.
+  [/^ChatGoogle( \(|$)/, /a tool that Google ran|an unknown part with a signature/],
   // "System messages are joined": Gemini has one place for them.
   [/^ChatGoogle/, /in a later system message/],
 ];

@@ -9,7 +9,7 @@ import { callIdOf, isResult } from "../../../history/result.js";
 import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
 import { hashText, parseJson, toJson } from "../../../shared/json.js";
 import { recordsIn } from "../../../shared/values.js";
-import { isNotedOwn, PLAIN_NAME, type Target } from "../../contract/rule.js";
+import { isOwn, PLAIN_NAME, type Target } from "../../contract/rule.js";
 import type { Step } from "../step.js";
 import { isOwnMessage } from "./own-state.js";
 
@@ -22,7 +22,7 @@ import { isOwnMessage } from "./own-state.js";
 
 export const listCalls: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
-  const isKept = isNotedOwn(message, target) || isCalledByCode(message, target);
+  const isKept = isOwn(message, target) || isCalledByCode(message, target);
   return isKept && hasBlocksOfCalls(message) ? message : withListedCalls(message);
 };
 

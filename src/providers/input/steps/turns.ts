@@ -158,7 +158,8 @@ function ruleBetween(
 ): keyof typeof BRIDGES | undefined {
   if (after === undefined && before === undefined) return "empty-history";
   if (after === undefined) return before === "ai" ? "assistant-last" : undefined;
-  if (before === undefined) return after === "human" ? undefined : "first-user";
+  // Nobody knows what a message of another role is.
+  if (before === undefined) return after === "human" || after === "generic" ? undefined : "first-user";
   return before === "tool" && after === "human" ? "user-after-tool" : undefined;
 }
 
