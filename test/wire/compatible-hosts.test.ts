@@ -162,8 +162,8 @@ describe.each(AGENTS)("with %s", (_name, open) => {
     const named = open(modelAt("mistral", "my-model"), { dialect: "mistral-openai" });
     expect(await eventsOf(named(history()))).toEqual([]);
     expect(refused()).toEqual([false]);
-    const wrong = open(modelAt("vllm", "mistral-small"), { dialect: "openai" });
-    expect(await eventsOf(wrong(history()))).toEqual(["input-reduced"]);
+    const wrong = open(modelAt("mistral", "mistral-small"), { dialect: "openai" });
+    expect(await eventsOf(wrong(history("call_1")))).toEqual(["input-reduced"]);
     expect(refused()).toEqual([false, true, false]);
   });
 });

@@ -274,7 +274,7 @@ const checkOrder: Check = (messages, dialect, report) => {
     report("empty-history", 0);
     return;
   }
-  if (first.role !== "user") report("first-user", first.index);
+  if (first.role !== "user" && KNOWN_ROLES.has(first.role)) report("first-user", first.index);
   if (last.role === "assistant" && !hasOpenServerCall(last)) report("assistant-last", last.index);
   const misplaced = misplacedSystem(
     messages.map(({ message }) => message),
@@ -316,7 +316,13 @@ const READ_BLOCKS: ReadonlySet<string> = new Set([
   "string",
 ]);
 
-const checkState: Check = (messages, { stateFields, makers }, report) => {
+/** Whether somebody knows the block, and it is no picture or file. */
+function isStateOf(block: Fields, dialect: Dialect): boolean {
+  return readMedia(block) === undefined && (dialect.owns(block) || isForeignBlock(block, dialect));
+}
+
+const checkState: Check = (messages, dialect, report) => {
+  const { stateFields, makers } = dialect;
   const items = new Set<string>();
   // Without reasoning anywhere, the model may not have thought.
   const thinks = messages.some(({ message }) => reasoningOf(message));
@@ -331,10 +337,10 @@ const checkState: Check = (messages, { stateFields, makers }, report) => {
     const { provider } = readMaker(message);
     const isForeign = makers.length === 0 || (provider !== undefined && !makers.includes(provider));
     const field = stateFields.find(({ place, name }) => message[place]?.[name] !== undefined);
-    const block = listOf(content)
-      .map(blockType)
-      .find((type) => !READ_BLOCKS.has(type));
-    const carried = field?.name ?? block;
+    const block = listOf(content).find(
+      (each) => isRecord(each) && !READ_BLOCKS.has(blockType(each)) && isStateOf(each, dialect),
+    );
+    const carried = field?.name ?? (block === undefined ? undefined : blockType(block));
     if (isForeign && carried !== undefined) report("foreign-state", index, { id: carried });
     const id = String(message.id);
     if (isForeign && id.startsWith("msg_")) report("item-id", index, { id });

@@ -63,7 +63,7 @@ function addsOnlyText(message: AIMessageChunk, before: AIMessageChunk): boolean 
     message.usage_metadata === undefined &&
     // Whether a usage is the last that came shows whether the stream is whole.
     before.usage_metadata === undefined &&
-    before.response_metadata["usage"] === undefined &&
+    isNone(Object.keys(Object(before.response_metadata["usage"]))) &&
     (message.id === undefined || before.id !== undefined) &&
     isNone(message.tool_call_chunks) &&
     isNone(message.tool_calls) &&

@@ -35,14 +35,17 @@ function isCalledByCode(message: AIMessage, target: Target): boolean {
   return blocks.some(({ type, ...block }) => type === "tool_use" && running.has(callerIdOf(block) ?? ""));
 }
 
-/** Whether the content has a block for each listed call, with the same arguments, and no other call. */
+/** Whether the content has a block for each listed call, with the same arguments and a caller that is there. */
 function hasBlocksOfCalls({ content, tool_calls, invalid_tool_calls }: AIMessage): boolean {
   const blocks = recordsIn(content).filter(
     (block) => callBlockOf(block) !== undefined || block["type"] === "tool_call",
   );
   const listed = recordsIn(tool_calls);
+  const callers = blocks.flatMap((block) => callerIdOf(block) ?? []);
+  const running = new Set(recordsIn(content).map(serverCallId));
   return (
     blocks.length > 0 &&
+    callers.every((id) => running.has(id)) &&
     blocks.length === listed.length &&
     recordsIn(invalid_tool_calls).length === 0 &&
     blocks.every((block, place) => {

@@ -7,6 +7,7 @@ import { isMark } from "../../../history/marks.js";
 import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isPlaceholder, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultTexts } from "../../../history/server-tools.js";
+import { toJson } from "../../../shared/json.js";
 import { defined, isRecord, pickFields, textIn } from "../../../shared/values.js";
 import {
   isNotedOwn,
@@ -85,7 +86,7 @@ function said(message: AIMessage, target: Target): AIMessage {
   const mayBeOwn = mayHaveWritten(message, target);
   const { provider: model_provider, model: model_name } = readMaker(message);
   const blocks = Array.isArray(content) ? saidBlocks(content) : content;
-  return copyMessage(message, {
+  const changes = {
     content: withReturned(blocks, message),
     // A signature of a call is on its entry also in LangChain's `v1` form.
     tool_calls: mayBeOwn && !target.dialect.isClosed ? tool_calls : tool_calls.map(plainCall),
@@ -95,7 +96,11 @@ function said(message: AIMessage, target: Target): AIMessage {
     ),
     // Later steps ask again who wrote it.
     response_metadata: defined({ model_provider, model_name }),
-  });
+  };
+  const isChanged = Object.entries(changes).some(
+    ([name, value]) => toJson(value) !== toJson(Reflect.get(message, name)),
+  );
+  return isChanged ? copyMessage(message, changes) : message;
 }
 
 const isReasoning = (name: string): boolean => name === REASONING_FIELD || name === RENAMED_REASONING;
