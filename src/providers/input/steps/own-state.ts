@@ -92,7 +92,8 @@ function said(message: AIMessage, target: Target): AIMessage {
     tool_calls: mayBeOwn && !target.dialect.isClosed ? tool_calls : tool_calls.map(plainCall),
     additional_kwargs: pickFields(
       additional_kwargs,
-      (name) => isMark(name) || (mayBeOwn && isReasoning(name)),
+      // An empty reasoning says nothing, and DeepSeek demands one.
+      (name, value) => isMark(name) || (isReasoning(name) && (mayBeOwn || value === "")),
     ),
     // Later steps ask again who wrote it.
     response_metadata: defined({ model_provider, model_name }),
