@@ -1,0 +1,114 @@
+/** The differences between a client alone and with the library that have a reason. Any other one is a fault. */
+
+import { isDeepStrictEqual } from "node:util";
+import { EXCEPTIONS, type Exception, type ExceptionKind } from "../../test/wire/unchanged/exceptions.js";
+import type { Found } from "./found.js";
+import { isFields, listOf } from "./values.js";
+
+export interface Explained {
+  readonly kind: ExceptionKind;
+  /** Undefined: all clients. */
+  readonly clients?: RegExp;
+  /** What is compared, and the place in it, as the report writes it. */
+  readonly at: RegExp;
+  /** What the values must be. Undefined: any. */
+  readonly when?: (found: Found) => boolean;
+  readonly what: string;
+  readonly why: string;
+  readonly source?: string;
+}
+
+/** The reason of a row of the table of exceptions, which says the same of a history. */
+function like(what: string): Pick<Exception, "kind" | "what" | "why" | "source"> {
+  const row = EXCEPTIONS.find((exception) => exception.what === what);
+  if (row === undefined) throw new Error(`Expected an exception that says "${what}".`);
+  const { kind, why, source } = row;
+  return { kind, what, why, ...(source !== undefined && { source }) };
+}
+
+const isNew = ({ alone }: Found) => alone === undefined;
+
+/** Whether the library only leaves out items of the client's list. */
+const isPart = ({ alone, ours }: Found) =>
+  Array.isArray(ours) &&
+  Array.isArray(alone) &&
+  ours.every((item) => alone.some((other) => isDeepStrictEqual(item, other)));
+
+export const EXPLAINED: readonly Explained[] = [
+  {
+    kind: "client",
+    at: /^body .*messages\[\]\.name$/,
+    when: ({ way, alone, ours }) => way === "createAgentGraph" && alone === "model" && ours === undefined,
+    what: "A response has no name.",
+    why: "LangChain's agent names each of its responses after its node.",
+  },
+  {
+    kind: "client",
+    at: /^body .*tools$/,
+    when: ({ way, alone, ours }) =>
+      way === "createAgentGraph" && listOf(alone).length === 0 && ours === undefined,
+    what: "Without tools, no list of tools is sent.",
+    why: "LangChain's agent sends an empty one to some clients.",
+  },
+  {
+    kind: "client",
+    at: /^(?:error|requests) /,
+    when: ({ aloneError, oursError }) => aloneError !== undefined && oursError === undefined,
+    what: "The turn goes on where the client alone throws.",
+    why: "The client cannot read this response, or cannot send what it stored.",
+  },
+  {
+    ...like("Each response has `reasoning_content`, possibly empty."),
+    clients: /DeepSeek|kimi|moonshot/i,
+    at: /^body .*\.reasoning_content$/,
+    when: isNew,
+  },
+  {
+    ...like("Reasoning and signatures go back in the [fields](#fields-of-hosts) that the host used."),
+    at: /^body .*\.(?:reasoning|reasoning_content|reasoning_details|extra_content)$/,
+    when: isNew,
+  },
+  {
+    kind: "client",
+    at: /^messages .*\.additional_kwargs(?:\.(?:reasoning|reasoning_content|reasoning_details|extra_content))?$/,
+    when: isNew,
+    what: "Reasoning and signatures are stored in the fields that the host used.",
+    why: "The client leaves them out, and the host wants them back.",
+  },
+  {
+    ...like("A text's signature is sent."),
+    clients: /^ChatGoogle\b(?!Gen)/,
+    at: /^body .*parts\[\]$/,
+    when: ({ alone, ours }) =>
+      isFields(alone) &&
+      isFields(ours) &&
+      isDeepStrictEqual({ ...ours, thoughtSignature: undefined }, { ...alone, thoughtSignature: undefined }),
+  },
+  {
+    ...like("A picture that the model made is sent as `inlineData`, with its signature."),
+    clients: /^ChatGoogle\b(?!Gen)/,
+    at: /^body .*parts\[\]$/,
+    when: ({ ours }) => isFields(ours) && ours["inlineData"] !== undefined,
+  },
+  {
+    kind: "client",
+    clients: /^ChatGoogleGenerativeAI$/,
+    at: /^body .*contents\[\]\.parts$/,
+    when: isPart,
+    what: "Thoughts are left out.",
+    why: "The client sends them as texts of the model.",
+  },
+  {
+    kind: "client",
+    clients: /^ChatMistralAI$/,
+    at: /^(?:requests .*in pieces|messages .*usage\.\w+_token_details)$/,
+    what: "The response is asked for in one piece if nobody reads it.",
+    why: "The client asks for a stream whenever a run can be aborted.",
+  },
+];
+
+export const explanationOf = (client: string, found: Found): Explained | undefined =>
+  EXPLAINED.find(
+    ({ clients, at, when }) =>
+      (clients?.test(client) ?? true) && at.test(`${found.kind} ${found.path}`) && (when?.(found) ?? true),
+  );
