@@ -28,6 +28,11 @@ function like(what: string): Pick<Exception, "kind" | "what" | "why" | "source">
 
 const isNew = ({ alone }: Found) => alone === undefined;
 
+/** The words of a refusal, which people have read: no list of the library decides what is explained here. */
+function says(pattern: RegExp): (found: Found) => boolean {
+  return ({ words = "" }) => pattern.test(words);
+}
+
 /** Whether the library only leaves out items of the client's list. */
 const isPart = ({ alone, ours }: Found) =>
   Array.isArray(ours) &&
@@ -53,7 +58,8 @@ export const EXPLAINED: readonly Explained[] = [
   {
     kind: "client",
     at: /^(?:error|requests) /,
-    when: ({ aloneError, oursError }) => aloneError !== undefined && oursError === undefined,
+    when: ({ words, aloneError, oursError }) =>
+      words === undefined && aloneError !== undefined && oursError === undefined,
     what: "The turn goes on where the client alone throws.",
     why: "The client cannot read this response, or cannot send what it stored.",
   },
@@ -104,6 +110,48 @@ export const EXPLAINED: readonly Explained[] = [
     at: /^(?:requests .*in pieces|messages .*usage\.\w+_token_details)$/,
     what: "The response is asked for in one piece if nobody reads it.",
     why: "The client asks for a stream whenever a run can be aborted.",
+  },
+  {
+    kind: "thread",
+    at: /^error error$/,
+    when: ({ oursError = "" }) => /was withheld/.test(oursError),
+    what: "A response that its provider's filter took is an error.",
+    why: "The client stores an empty message, as if the model had said nothing.",
+  },
+  // Refusals that another form of the history can cure. What is refused for anything else is asked once.
+  {
+    kind: "rule",
+    at: /^(?:requests|error|body) refused/,
+    when: says(
+      /too long|context length|context window|Input Tokens Exceeded|input token count|too_many_prompt_tokens/i,
+    ),
+    what: "A request that is too long is sent shorter.",
+    why: "The provider says that its length is at fault.",
+  },
+  {
+    kind: "rule",
+    at: /^(?:requests|error|body) refused/,
+    when: says(
+      /downloading http|unsupported image|fetch content|Content blocks are expected|content block|s3Uri|file type|file data/i,
+    ),
+    what: "A picture or file that is refused is described.",
+    why: "The provider says that it cannot read it.",
+  },
+  {
+    kind: "rule",
+    at: /^(?:requests|error|body) refused/,
+    when: says(
+      /messages\.\d|messages\[\d+\]|#\/messages\/|No tool output found|required following item|valid role/i,
+    ),
+    what: "A message that is refused is sent in another form.",
+    why: "The provider names a message, or a place in one.",
+  },
+  {
+    kind: "rule",
+    at: /^(?:requests|error) refused/,
+    when: says(/"(?:tool_use_failed|json_validate_failed)"/),
+    what: "A response that failed while it was sampled is asked for again, in the same form.",
+    why: "The provider refuses what the model wrote, not what it was sent.",
   },
 ];
 

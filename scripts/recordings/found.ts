@@ -10,6 +10,8 @@ export interface Found extends Difference {
   /** The errors of the turn. */
   readonly aloneError?: string | undefined;
   readonly oursError?: string | undefined;
+  /** The status and the words of a refusal. */
+  readonly words?: string;
 }
 
 /** One exchange through one client, both ways. */

@@ -68,7 +68,7 @@ export function takeOverFetch(): void {
     const answer = play.answer(sent, play.requests.length - 1);
     return new Response(new Uint8Array(answer.body), {
       status: answer.status,
-      headers: { "content-type": answer.type || "application/json" },
+      headers: { ...answer.headers, "content-type": answer.type || "application/json" },
     });
   };
 }

@@ -274,6 +274,7 @@ export function asksForStream(url: URL, body: Fields): boolean {
 export interface Answer {
   readonly status: number;
   readonly type: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 

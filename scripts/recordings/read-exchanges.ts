@@ -19,13 +19,13 @@ export interface Exchange {
   readonly request: Fields | undefined;
   readonly status: number;
   readonly type: string;
+  /** Other headers that clients read. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
 /** The exchanges of each file, in their order. A file that cannot be read has an error. */
-export async function* readExchanges(
-  folder: string,
-): AsyncGenerator<{
+export async function* readExchanges(folder: string): AsyncGenerator<{
   readonly file: string;
   readonly exchanges: readonly Exchange[];
   readonly error?: string;
@@ -80,6 +80,7 @@ function exchangeOf(place: string, request: unknown, response: unknown): Exchang
       request: requestBody(request["parsed_body"] ?? request["body"]),
       status: Number(status ?? response["status_code"] ?? 200),
       type: headerOf(response["headers"], "content-type"),
+      headers: headersOf(response["headers"]),
       body: bytesOf(response["parsed_body"] ?? response["body"] ?? response["content"]),
     },
   ];
@@ -113,6 +114,13 @@ function opened(bytes: Buffer): Buffer {
   if (bytes[0] === 0x78 && (bytes[1] === 0x9c || bytes[1] === 0xda || bytes[1] === 0x01))
     return inflateSync(bytes);
   return bytes;
+}
+
+const READ = ["x-amzn-errortype", "retry-after", "x-should-retry"];
+
+function headersOf(headers: unknown): Readonly<Record<string, string>> {
+  const pairs = READ.map((name) => [name, headerOf(headers, name)] as const);
+  return Object.fromEntries(pairs.filter(([, value]) => value !== ""));
 }
 
 function headerOf(headers: unknown, name: string): string {

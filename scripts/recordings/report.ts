@@ -109,6 +109,7 @@ export class Report {
           ours: ours ?? null,
           aloneError: found.aloneError,
           oursError: found.oursError,
+          words: found.words,
           explained: explained?.what,
         }),
       );
