@@ -18,6 +18,7 @@ import { isStream, protocolOf } from "./recordings/protocols.js";
 import { type Exchange, readExchanges } from "./recordings/read-exchanges.js";
 import { playRefusal } from "./recordings/refusals.js";
 import { Report } from "./recordings/report.js";
+import { isAcceptedHistory, playRequest } from "./recordings/requests.js";
 import { playResponse } from "./recordings/responses.js";
 
 const { values, positionals } = parseArgs({
@@ -36,9 +37,10 @@ process.on("warning", () => {});
 /** Which exchanges each part plays, and how. */
 const PLAYS = {
   responses: { isFor: ({ status }: Exchange) => status < 300, play: playResponse },
+  requests: { isFor: isAcceptedHistory, play: playRequest },
   refusals: { isFor: ({ status }: Exchange) => status >= 400, play: playRefusal },
 };
-const PARTS = ["responses", "refusals"] as const;
+const PARTS = ["responses", "requests", "refusals"] as const;
 
 const { only } = values;
 const isPart = (PARTS as readonly string[]).includes(only);
@@ -61,8 +63,11 @@ async function playExchange(exchange: Exchange): Promise<void> {
   }
   for (const client of clientsFor(exchange, protocol, isStream(exchange)))
     for (const part of PARTS) {
-      if ((isPart && part !== only) || !PLAYS[part].isFor(exchange)) continue;
+      if ((isPart && part !== only) || !PLAYS[part].isFor(exchange, protocol)) continue;
       if (values.list) console.log(`${part} ${exchange.place} ${client.name}`);
-      else report.add(part, exchange, client, await PLAYS[part].play(exchange, protocol, client));
+      else {
+        const outcome = await PLAYS[part].play(exchange, protocol, client);
+        if (outcome !== undefined) report.add(part, exchange, client, outcome);
+      }
     }
 }

@@ -73,7 +73,8 @@ export function takeOverFetch(): void {
   };
 }
 
-export async function play(way: Way, scene: Scene): Promise<Play> {
+/** @param way `model`: the client itself, without an agent. */
+export async function play(way: Way | "model", scene: Scene): Promise<Play> {
   const requests: SentRequest[] = [];
   const shown = new Map<string, string>();
   let messages: readonly BaseMessage[] = [];
@@ -84,6 +85,10 @@ export async function play(way: Way, scene: Scene): Promise<Play> {
     }, LIMIT_MS);
   });
   const run = stage.run({ answer: scene.answer, requests }, async () => {
+    if (way === "model") {
+      messages = [await scene.create().invoke([...scene.messages])];
+      return;
+    }
     const agent = agentFor(way, scene);
     const input = { messages: [...scene.messages] };
     if (!scene.isRead) {

@@ -306,8 +306,7 @@ export function finalAnswer(protocol: Protocol, streamed: boolean, place: number
 }
 
 /** The recorded response in one piece as a stream of one chunk, for a client that asks for nothing else. */
-export function inChunks(exchange: Exchange): Answer {
-  const [whole = {}] = eventsOf(exchange);
+export function inChunks(whole: Fields): Answer {
   const choices = listOf(whole["choices"]).map(({ message, ...choice }) => {
     const calls = isFields(message) ? listOf(message["tool_calls"]) : [];
     const indexed = calls.map((call, index) => ({ ...call, index }));

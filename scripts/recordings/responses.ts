@@ -8,8 +8,16 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import { differencesOf } from "../../test/wire/unchanged/compare.js";
 import type { Client } from "./clients.js";
 import type { Found, Outcome } from "./found.js";
-import { human, type Play, play, type Scene, WAYS, type Way } from "./play.js";
-import { answeredModel, countMessages, finalAnswer, inChunks, isStream, type Protocol } from "./protocols.js";
+import { human, type Play, play, type Scene, type SentRequest, WAYS, type Way } from "./play.js";
+import {
+  answeredModel,
+  countMessages,
+  eventsOf,
+  finalAnswer,
+  inChunks,
+  isStream,
+  type Protocol,
+} from "./protocols.js";
 import type { Exchange } from "./read-exchanges.js";
 import { toolsOf } from "./tools.js";
 import { textOf } from "./values.js";
@@ -54,7 +62,7 @@ function answering(exchange: Exchange, protocol: Protocol, model: string): Scene
     if (place === 0) first = count;
     if (count <= (first ?? 0)) {
       if (protocol === "ollama" || asksForStream === isStream(exchange)) return exchange;
-      if (protocol === "chat" && asksForStream) return inChunks(exchange);
+      if (protocol === "chat" && asksForStream) return inChunks(eventsOf(exchange)[0] ?? {});
     }
     // A recorded stream cannot be read as JSON.
     return finalAnswer(protocol, asksForStream, place, model);
@@ -96,8 +104,7 @@ export function comparePlays(alone: readonly Play[], ours: readonly Play[]): Omi
       const where = place === 0 ? "" : "after tools: ";
       if (request.asksForStream !== sent.asksForStream)
         note("requests", `${where}in pieces`, request.asksForStream, sent.asksForStream);
-      const [body, otherBody] = [withoutMadeIds(request.body), withoutMadeIds(sent.body)];
-      for (const { path, alone, ours } of differencesOf(body, otherBody))
+      for (const { path, alone, ours } of differencesOf(bodyOf(request), bodyOf(sent)))
         note("body", where + path, alone, ours);
     }
     if (turn > 0) continue;
@@ -108,6 +115,9 @@ export function comparePlays(alone: readonly Play[], ours: readonly Play[]): Omi
   }
   return found;
 }
+
+/** The body of a request, for a comparison. */
+export const bodyOf = ({ body }: SentRequest) => withoutMadeIds(body);
 
 /** The same with the ids that clients make numbered, because they are new in each run. */
 function withoutMadeIds(value: unknown): unknown {
