@@ -26,6 +26,8 @@ function like(what: string): Pick<Exception, "kind" | "what" | "why" | "source">
   return { kind, what, why, ...(source !== undefined && { source }) };
 }
 
+const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
+
 const isNew = ({ alone }: Found) => alone === undefined;
 
 /** The words of a refusal, which people have read: no list of the library decides what is explained here. */
@@ -117,6 +119,25 @@ export const EXPLAINED: readonly Explained[] = [
     when: ({ oursError = "" }) => /was withheld/.test(oursError),
     what: "A response that its provider's filter took is an error.",
     why: "The client stores an empty message, as if the model had said nothing.",
+  },
+  {
+    ...like("A reference to a tool becomes a text with its name."),
+    clients: /^ChatAnthropic$/,
+    at: /^body .*\.content$/,
+    when: ({ alone, ours }) => isEmptyList(alone) && JSON.stringify(ours).includes("[tool_reference"),
+  },
+  {
+    ...like("Content that is an empty list becomes an empty text."),
+    at: /^body .*\.content$/,
+    when: ({ alone, ours }) => isEmptyList(alone) && ours === "",
+  },
+  {
+    kind: "client",
+    clients: /^ChatOpenAI$|^AzureChatOpenAI$|^ChatOpenAI at /,
+    at: /^(?:messages|body).*messages\[\]\.content$/,
+    when: ({ alone, ours }) => alone === "" && typeof ours === "string" && ours !== "",
+    what: "The words of a refusal are in the response's text.",
+    why: "The client leaves them beside it, where no reader sees them.",
   },
   // Refusals that another form of the history can cure. What is refused for anything else is asked once.
   {

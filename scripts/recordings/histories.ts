@@ -25,12 +25,17 @@ export function historyIn(protocol: Protocol, request: Fields, model: string): r
     case "anthropic":
       return [
         ...systemOf(request["system"]),
-        ...listOf(request["messages"]).flatMap((message) => ofClaude(message, model)),
+        ...joined(listOf(request["messages"]), "assistant", "content").flatMap((message) =>
+          ofClaude(message, model),
+        ),
       ];
     case "gemini":
       return ofGemini(request);
     case "converse":
-      return [...systemOf(request["system"]), ...listOf(request["messages"]).flatMap(ofConverse)];
+      return [
+        ...systemOf(request["system"]),
+        ...joined(listOf(request["messages"]), "assistant", "content").flatMap(ofConverse),
+      ];
     case "responses":
       return ofResponses(request, model);
     case "cohere":
@@ -118,7 +123,7 @@ function ofGemini(request: Fields): Entry[] {
   const texts = isFields(system) ? listOf(system["parts"]).map(({ text }) => ({ type: "text", text })) : [];
   const entries: Entry[] =
     texts.length === 0 ? [] : [new SystemMessage({ content: texts as ContentBlock[] })];
-  for (const content of listOf(request["contents"])) {
+  for (const content of joined(listOf(request["contents"]), "model", "parts")) {
     const parts = listOf(content["parts"]).map(inCamelCase);
     if (content["role"] === "model") {
       entries.push({
@@ -218,7 +223,7 @@ function ofResponses(request: Fields, model: string): Entry[] | undefined {
     const { type, role, content } = item;
     if (type === "item_reference") return undefined;
     if (role === "assistant") output.push(assistantItem(item, output.length + entries.length));
-    else if (MODEL_ITEMS.test(textOf(type))) output.push(item);
+    else if (MODEL_ITEMS.test(textOf(type))) output.push(modelItem(item, output.length + entries.length));
     else {
       endResponse();
       if (role === "user") entries.push(new HumanMessage({ content: contentOf(content) }));
@@ -229,6 +234,12 @@ function ofResponses(request: Fields, model: string): Entry[] | undefined {
   }
   endResponse();
   return entries;
+}
+
+/** A response has an id for each call, which a request may leave out. */
+function modelItem(item: Fields, place: number): Fields {
+  const prefix = { function_call: "fc", custom_tool_call: "ctc" }[textOf(item["type"])];
+  return prefix === undefined ? item : { id: `${prefix}_made_${place}`, status: "completed", ...item };
 }
 
 /** A short form of the request is no item of a response. */
@@ -253,6 +264,19 @@ function ofOutput({ type, call_id, output }: Fields): ToolMessage {
     content: contentOf(output),
     tool_call_id: textOf(call_id),
     ...(type === "custom_tool_call_output" && { additional_kwargs: { customTool: true } }),
+  });
+}
+
+/** Providers whose roles alternate read neighbouring messages of the model as one. */
+function joined(messages: readonly Fields[], role: string, field: string): Fields[] {
+  const isModel = (message: Fields) => message["role"] === role;
+  return inRuns(messages, isModel).flatMap((run) => {
+    const [first] = run;
+    if (first === undefined || run.length === 1 || !isModel(first)) return run;
+    const blocks = run.flatMap((message) =>
+      typeof message[field] === "string" ? [{ type: "text", text: message[field] }] : listOf(message[field]),
+    );
+    return [{ ...first, [field]: blocks }];
   });
 }
 
