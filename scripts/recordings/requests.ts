@@ -5,7 +5,7 @@
 
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { validateHistory } from "../../src/index.js";
-import { dialectOf } from "../../src/providers/dialect-of.js";
+import { dialectOf } from "../../src/providers/table/dialect-of.js";
 import { differencesOf } from "../../test/wire/unchanged/compare.js";
 import type { Client } from "./clients.js";
 import type { Found, Outcome } from "./found.js";
