@@ -276,7 +276,7 @@ describe("docs/production.md", () => {
     const ends = named("run-end", {});
     expect(request.events).toEqual([
       ends,
-      named("refusal", { kind: "rule", dialect: "bedrock", rule: "alternation" }),
+      named("refusal", { kind: "rule", dialect: "strict", rule: "alternation" }),
       named("input-reduced", { rung: "strict" }),
       ends,
       named("call-closed", { tool: "deaf", callId: expect.any(String), cause: "superseded" }),

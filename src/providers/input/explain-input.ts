@@ -44,8 +44,8 @@ import {
  *   new HumanMessage("Are you there?"),
  * ];
  * const { stored, added } = explainInput(history, { dialect: "anthropic" });
- * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed missing-result,call-id,first-user', 'sent ' ]
- * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '0 bridge', '2 placeholder' ]
+ * console.log(stored.map(({ fate, reasons }) => `${fate} ${reasons.map(({ code }) => code)}`)); // [ 'changed missing-result,call-id', 'sent ' ]
+ * console.log(added.map(({ inputIndex, reasons }) => `${inputIndex} ${reasons.map(({ code }) => code)}`)); // [ '1 placeholder' ]
  * ```
  */
 export function explainInput(

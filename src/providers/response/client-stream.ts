@@ -149,12 +149,12 @@ function toChunk(response: AIMessage, id: string | undefined): AIMessageChunk {
   const { content, name, tool_calls, invalid_tool_calls, additional_kwargs, response_metadata } = response;
   const chunk = new AIMessageChunk({
     content,
-    additional_kwargs,
     response_metadata,
     tool_calls: tool_calls ?? [],
     ...defined({ id, name, usage_metadata: response.usage_metadata }),
   });
-  // The constructor empties this field.
+  // The constructor warns of raw calls without listed ones, and empties the other field.
+  chunk.additional_kwargs = additional_kwargs;
   chunk.invalid_tool_calls = invalid_tool_calls ?? [];
   return chunk;
 }

@@ -232,7 +232,7 @@ function toolsIn(tools: unknown): readonly { readonly name: string; readonly isC
     const name = [body, custom, tool]
       .map((fields) => textIn(fields, "name"))
       .find((each) => each !== undefined);
-    const isCustom = type === "custom" || isRecord(Object(metadata)["customTool"]);
+    const isCustom = type === "custom" || isRecord(Object(metadata)[CUSTOM_RESULT]);
     return [
       ...(name === undefined ? [] : [{ name, isCustom }]),
       ...(isPlainObject(tool) ? toolsIn(inside) : []),
