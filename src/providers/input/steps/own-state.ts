@@ -4,10 +4,9 @@ import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langc
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { isAIMessage } from "../../../history/call.js";
 import { isMark } from "../../../history/marks.js";
-import { contentText, copyMessage, withTextFor } from "../../../history/message.js";
+import { contentText, copyMessage, isSameMessage, withTextFor } from "../../../history/message.js";
 import { callIdOf, isPlaceholder, isResult } from "../../../history/result.js";
 import { serverCallId, serverItemsText, serverResultTexts } from "../../../history/server-tools.js";
-import { toJson } from "../../../shared/json.js";
 import { defined, isRecord, pickFields, textIn } from "../../../shared/values.js";
 import {
   isNotedOwn,
@@ -80,28 +79,25 @@ function withoutShared(message: AIMessage, { dialect: { sharedBlocks = [] } }: T
   return copyMessage(message, { content: content.filter(({ type }) => !sharedBlocks.includes(type)) });
 }
 
-/** What a message says to everybody. */
+/** What a message says to everybody. The same message if that is all. */
 function said(message: AIMessage, target: Target): AIMessage {
   const { content, tool_calls = [], additional_kwargs = {} } = message;
   const mayBeOwn = mayHaveWritten(message, target);
   const { provider: model_provider, model: model_name } = readMaker(message);
   const blocks = Array.isArray(content) ? saidBlocks(content) : content;
-  const changes = {
+  const plain = copyMessage(message, {
     content: withReturned(blocks, message),
     // A signature of a call is on its entry also in LangChain's `v1` form.
     tool_calls: mayBeOwn && !target.dialect.isClosed ? tool_calls : tool_calls.map(plainCall),
     additional_kwargs: pickFields(
       additional_kwargs,
-      // An empty reasoning says nothing, and DeepSeek demands one.
+      // An empty text holds no reasoning.
       (name, value) => isMark(name) || (isReasoning(name) && (mayBeOwn || value === "")),
     ),
     // Later steps ask again who wrote it.
     response_metadata: defined({ model_provider, model_name }),
-  };
-  const isChanged = Object.entries(changes).some(
-    ([name, value]) => toJson(value) !== toJson(Reflect.get(message, name)),
-  );
-  return isChanged ? copyMessage(message, changes) : message;
+  });
+  return isSameMessage(plain, message) ? message : plain;
 }
 
 const isReasoning = (name: string): boolean => name === REASONING_FIELD || name === RENAMED_REASONING;
