@@ -108,15 +108,16 @@ describe("the rows of a thread", () => {
     [
       "show what only the request has: the system prompt, a placeholder with its cause, a bridge",
       messagesIn("b(call00001) f"),
-      { brokenInRequest: 0, totals: { stored: 2, sent: 5, added: 3, leftOut: 0 } },
+      { brokenInRequest: 0, totals: { stored: 2, sent: 6, added: 4, leftOut: 0 } },
       [
         "- | system 1* [system prompt]",
-        "assistant 1 | assistant 2 [missing result]",
-        "- | tool result 3* [placeholder: superseded]",
-        "- | assistant 4* [bridge]",
-        "user 2 | user 5",
+        "- | user 2* [bridge]",
+        "assistant 1 | assistant 3* [missing result, first user, form]",
+        "- | tool result 4* [placeholder: superseded]",
+        "- | assistant 5* [bridge]",
+        "user 2 | user 6",
       ],
-      { systemPrompt: "Be brief.", dialect: "mistral" },
+      { systemPrompt: "Be brief.", dialect: "strict" },
     ],
     [
       "fold what a summary covers, and never a repair",

@@ -65,8 +65,10 @@ export async function clientRun(
   try {
     for await (const [mode, data] of (await start([...MODES[manner]])) as AsyncIterable<[string, unknown]>) {
       if (mode === "custom") events.push(data as AgentEvent);
-      else if (mode === "values") states.push(messagesOf(data as { messages?: BaseMessage[] }));
-      else {
+      else if (mode === "values") {
+        // A run that only waits has no state.
+        if ("messages" in Object(data)) states.push(messagesOf(data));
+      } else {
         const [message] = data as [BaseMessage];
         parts.push(message);
         client.add(message);

@@ -318,7 +318,7 @@ const READ_BLOCKS: ReadonlySet<string> = new Set([
 
 /** Whether somebody knows the block, and it is no picture or file. */
 function isStateOf(block: Fields, dialect: Dialect): boolean {
-  return readMedia(block) === undefined && (dialect.owns(block) || isForeignBlock(block, dialect));
+  return readMedia(block) === undefined && (isReasoning(block) || isForeignBlock(block, dialect));
 }
 
 const checkState: Check = (messages, dialect, report) => {

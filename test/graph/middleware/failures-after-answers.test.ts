@@ -16,6 +16,7 @@ import {
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { openAIAt } from "../../support/clients.js";
+import { Listener } from "../../support/listener.js";
 import { afterNext, type Change, insteadOfNext, set, throwing } from "../../support/middleware.js";
 import { type Fault, startModelServer } from "../../support/model-server.js";
 import { calls, PlayedModel } from "../../support/models.js";
@@ -151,7 +152,7 @@ const everything = (value: unknown) =>
 
 /** All values that the caller of the graph receives, as they arrived. */
 const WAYS: Readonly<Record<string, (graph: Graph) => Promise<unknown[]>>> = {
-  invoke: async (graph) => [await graph.invoke(input(), config)],
+  invoke: async (graph) => [await graph.invoke(input(), { ...config, callbacks: [new Listener()] })],
   "stream in all modes": async (graph) => {
     const client = new PlainClient();
     const given: unknown[] = [client];
