@@ -76,8 +76,8 @@ describe(`In ${TURNS} turns with a window of ${WINDOW} tokens, no turn fails`, (
       expect(model.refused).toEqual([]);
       expect(requestsOf(history)).toHaveLength(TURNS);
       expect(model.overflows.length).toBeGreaterThan(0);
-      // It learns the window, and does not try it in every turn.
-      expect(model.overflows.length).toBeLessThan(7);
+      // It learns the window, and does not try it in every turn. From a number of bytes it learns nothing.
+      expect(model.overflows.length).toBeLessThan(family === "proxy" ? 2 * TURNS : 7);
     },
   );
 

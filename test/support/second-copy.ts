@@ -20,7 +20,7 @@ let built: string | undefined;
 /** The library as CommonJS. It lies where it finds the installed packages. */
 function buildTether(): string {
   const outfile = join(ROOT, "node_modules/.cache/langgraph-tether/second-copy.cjs");
-  const files = ["index", "langchain", "providers/dialect-of"];
+  const files = ["index", "langchain", "providers/table/dialect-of"];
   const contents = files.map((name) => `export * from "./src/${name}.js";`).join("\n");
   const stdin = { contents, resolveDir: ROOT };
   // As in the package, what is an ES module only becomes a part of it.

@@ -90,6 +90,19 @@ export function expectWarnings(...patterns: readonly RegExp[]): void {
   });
 }
 
+/** The same for what a file logs between its tests. Other warnings are printed. */
+export function passOverWarnings(pattern: RegExp): void {
+  const { warn } = console;
+  beforeAll(() => {
+    vi.spyOn(console, "warn").mockImplementation((...words) => {
+      if (!pattern.test(String(words[0]))) warn(...words);
+    });
+  });
+  afterAll(() => {
+    vi.restoreAllMocks();
+  });
+}
+
 /** A server that is stopped after the tests of its file, or of its `describe`. */
 export function stopAtEnd<Server extends { stop(): Promise<unknown> }>(server: Server): Server {
   afterAll(() => server.stop());

@@ -99,22 +99,30 @@ const ADDRESSES = [
   ["location"],
 ] as const;
 
+/** A client's host, or its region. Undefined if nothing tells it. @param kind Its `_llmType`. */
+export function hostOf(client: object, kind: unknown): string | undefined {
+  const address = endpointOf(client) ?? (kind === "openai" ? OPENAI : undefined);
+  return address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
+}
+
 /**
- * Where a client sends its requests: its host or region, and at Azure also the deployment, because the name of the model
- * is often only the client's default. Undefined if nothing tells it.
+ * Where a client sends its requests: a server can have several ports, and a gateway a path for each provider. At Azure
+ * also the deployment, because the name of the model is often only the client's default.
  *
  * @param kind Its `_llmType`.
  */
-export function hostOf(client: object, kind: unknown): string | undefined {
+export function originOf(client: object, kind: unknown): string | undefined {
+  const address = endpointOf(client);
+  const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
+  // OpenAI's own address is the same with and without its path.
+  const path = url === undefined || url.hostname === OPENAI ? "" : url.pathname.replace(/\/$/, "");
+  const place = url?.host ? url.host + path : hostOf(client, kind);
   const deployment = fieldOf(client, "azureOpenAIApiDeploymentName");
-  const address = addressOf(client) ?? (kind === "openai" ? OPENAI : undefined);
-  const host =
-    address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
-  return [host, deployment].filter(Boolean).join("/") || undefined;
+  return [place, deployment].filter(Boolean).join("/") || undefined;
 }
 
 /** The address, region or name of an instance that a client was given. Undefined if there is none. */
-export function addressOf(client: object): string | undefined {
+export function endpointOf(client: object): string | undefined {
   const addresses = ADDRESSES.map((path) =>
     path.reduce<unknown>((value, name) => fieldOf(value, name), client),
   );

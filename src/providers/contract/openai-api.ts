@@ -5,7 +5,7 @@
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { viewOf } from "../../shared/views.js";
-import { addressOf, isChatModel } from "./model-view.js";
+import { endpointOf, isChatModel } from "./model-view.js";
 
 export type OpenAIApi = "responses" | "completions";
 
@@ -44,7 +44,7 @@ function hasBothApis(client: object): boolean {
 
 function keyOf(client: object): string {
   return [
-    addressOf(client) ?? "",
+    endpointOf(client) ?? "",
     Reflect.get(client, "azureOpenAIApiInstanceName"),
     Reflect.get(client, "model"),
   ]

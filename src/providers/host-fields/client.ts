@@ -142,6 +142,9 @@ function firstChoice(response: unknown): unknown {
   return recordsIn(Object(response)["choices"]).find(({ index = 0 }) => index === 0);
 }
 
+/** As often as this, no model writes the same piece of a text and no other. */
+const LEAST_REPEATS = 3;
+
 /** A response's fields, and which of them its client kept. */
 class Given {
   /** Whether the responses of the client are seen, and not only what it makes of them. */
@@ -149,14 +152,30 @@ class Given {
   // A host can name a field like one of every object.
   readonly #fields: Record<string, unknown> = Object.create(null);
   readonly #kept = new Set<string>();
+  /** How many pieces each field has that are all the same. */
+  readonly #repeats = new Map<string, number>();
   readonly #callFields = new Set<string>();
 
   add(message: unknown): void {
     if (!isRecord(message)) return;
     for (const [name, value] of Object.entries(message))
-      if (isAdded(name) && isGiven(value)) this.#fields[name] = joined(this.#fields[name], value);
+      if (isAdded(name) && isGiven(value)) this.#addField(name, value);
     for (const call of recordsIn(message["tool_calls"]))
       for (const name of Object.keys(ownFields(call))) this.#callFields.add(name);
+  }
+
+  /** A text that is the same in three pieces or more says it each time anew. */
+  #addField(name: string, value: unknown): void {
+    const before = this.#fields[name];
+    const count = this.#repeats.get(name) ?? 0;
+    const isSame = typeof value === "string" && before === value.repeat(count);
+    this.#repeats.set(name, before === undefined || (isSame && count > 0) ? count + 1 : 0);
+    this.#fields[name] = joined(before, value);
+  }
+
+  #whole(name: string, value: unknown): unknown {
+    const count = this.#repeats.get(name) ?? 0;
+    return typeof value === "string" && count >= LEAST_REPEATS ? value.slice(0, value.length / count) : value;
   }
 
   /** LangChain joins all texts in a list's items, and so repeats their format. They are joined here. */
@@ -186,8 +205,9 @@ class Given {
   /** What the client lost, and the mark that names all that the host gave. */
   lostAndNoted(): Fields {
     const fields = [...new Set([...Object.keys(this.#fields), ...this.#kept])];
+    const lost = Object.entries(without(this.#fields, [...this.#kept]));
     return {
-      ...without(this.#fields, [...this.#kept]),
+      ...Object.fromEntries(lost.map(([name, value]) => [name, this.#whole(name, value)])),
       ...markOf({ fields, callFields: [...this.#callFields] }),
     };
   }
@@ -215,8 +235,19 @@ function isGiven(value: unknown): boolean {
 function joined(before: unknown, value: unknown): unknown {
   if (typeof before === "string" && typeof value === "string") return before + value;
   if (Array.isArray(before) && Array.isArray(value)) return value.reduce(withItem, before);
-  if (isRecord(before) && isRecord(value)) return { ...before, ...value };
+  if (isRecord(before) && isRecord(value)) return joinedFields(before, value);
   return Array.isArray(value) ? value.reduce(withItem, []) : value;
+}
+
+/** Texts that say what their record is. They come whole with each piece. */
+const NAMING: ReadonlySet<string> = new Set(["type", "id", "format", "name", "role"]);
+
+function joinedFields(before: Fields, value: Fields): Fields {
+  const added = Object.entries(value).map(([name, field]) => [
+    name,
+    NAMING.has(name) || field === before[name] ? field : joined(before[name], field),
+  ]);
+  return { ...before, ...Object.fromEntries(added) };
 }
 
 /** An item's texts that can arrive in pieces. */

@@ -95,9 +95,11 @@ class Settling implements Follower {
   take(message: BaseMessage, index: number): void {
     this.#takeAnswers(message, index);
     if (message.type === "tool" || message.type === "system") return;
-    const before = [...this.#open.keys()];
-    if (isAIMessage(message) && Array.isArray(message.content)) this.#read(message, index, message.content);
-    this.#leaveOut(before.flatMap((id) => this.#take(id)));
+    const isRead = isAIMessage(message) && Array.isArray(message.content);
+    if (isRead) this.#readResults(message, index, message.content as Block[]);
+    // What is still open is lost. Calls of this message can have the same ids.
+    this.#leaveOut([...this.#open.keys()].flatMap((id) => this.#take(id)));
+    if (isRead) this.#readCalls(message, index, message.content as Block[]);
   }
 
   #takeAnswers(message: BaseMessage, index: number): void {
@@ -138,7 +140,7 @@ class Settling implements Follower {
     else this.changed.set(index, madeOf(copy, [message, ...results]));
   }
 
-  #read(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
+  #readResults(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     const isOwn = isOwnMessage(message, this.#target);
     // This library's view of the client sends all blocks.
     const isWhole = isNotedOwn(message, this.#target);
@@ -155,8 +157,12 @@ class Settling implements Follower {
     }
     this.#leaveOut(lost);
     if (told.size > 0) this.changed.set(index, withTexts(message, content, told));
-    // Another model's calls are not calls for this one.
-    for (const block of isOwn ? callsWithoutResult(content) : []) {
+  }
+
+  /** Another model's calls are not calls for this one. */
+  #readCalls(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
+    if (!isOwnMessage(message, this.#target)) return;
+    for (const block of callsWithoutResult(content)) {
       this.#open.set(asText(serverCallId(block)), { index, block });
       this.#messages.set(index, message);
     }

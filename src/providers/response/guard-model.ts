@@ -394,7 +394,7 @@ async function askEitherWay(
     if (isProgramFault(error)) guard.onBroken({ reason: "unreadable", usage: undefined, cause: error });
     const other = otherThan(manner);
     const response = await askIn(other, new ClientStream(undefined, guard), () => false);
-    if (!("reason" in response)) noteAnswered(original, other, error);
+    if (!("reason" in response)) noteAnswered(original, other, error, messages);
     return response;
   }
 }

@@ -42,6 +42,10 @@ export function mayBeOfManner(error: unknown, manner: Manner, sent: readonly Bas
   return isRefused && wordsOf(error, sent).say(ABOUT_STREAMS);
 }
 
+/** Words of who cannot do it otherwise. Others can speak of streams by chance. */
+const DEMAND =
+  /\b(?:only|must|require[sd]?|needs?|unsupported|not (?:be )?support(?:ed)?|not available|cannot|set (?:to )?(?:true|false)|(?:to|be) (?:true|false)|non-?streaming)\b/gi;
+
 /** What answered, by the class of the client, and by its host and its model's name. */
 const ANSWERED = new WeakMap<object, Map<string, Manner>>();
 const MOST_MODELS = 1_000;
@@ -55,8 +59,14 @@ export function onlyManner(client: object): Manner | undefined {
  * Remembers that only this manner was answered. A client that refuses a request before it sends it costs nothing, and
  * does so because of a setting, so it is asked the same way the next time.
  */
-export function noteAnswered(client: object, manner: Manner, error: unknown): void {
-  if (!isProgramFault(error) && !isRefusal(error)) return;
+export function noteAnswered(
+  client: object,
+  manner: Manner,
+  error: unknown,
+  sent: readonly BaseMessage[],
+): void {
+  const isDemanded = isRefusal(error) && wordsOf(error, sent).say(DEMAND);
+  if (!isProgramFault(error) && !isDemanded) return;
   const models = madeOnce(ANSWERED, client.constructor, () => new Map<string, Manner>());
   if (models.size >= MOST_MODELS) models.clear();
   models.set(nameOf(client), manner);

@@ -7,7 +7,7 @@ import { hasMoreThanText, isEmptyMessage } from "../../history/empty-message.js"
 import { parseJson } from "../../shared/json.js";
 import { isRecord, madeOnce, textIn } from "../../shared/values.js";
 import type { FinishKind } from "../contract/provider.js";
-import { placeOf } from "../table/dialect-of.js";
+import { servedModelOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 
 /** Why a response cannot be used. Each text follows "The model's response". */
@@ -251,7 +251,7 @@ const MOST_HABITS = 1000;
  * whose host is unknown has its own.
  */
 export function finishHabitOf(model: object): FinishHabit {
-  const place = placeOf(model);
+  const place = servedModelOf(model);
   if (place === undefined) return madeOnce(HABITS, model, () => new FinishHabit());
   const habit = madeOnce(HABITS_AT, place, () => new FinishHabit());
   const [oldest] = HABITS_AT.keys();

@@ -1,7 +1,7 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { addressOf, hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
+import { endpointOf, hostOf, isChatModel, OPENAI, originOf } from "../contract/model-view.js";
 import { apiOf } from "../contract/openai-api.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { RESPONSES } from "../contract/rule.js";
@@ -88,16 +88,14 @@ export function identityOf(model: object): ModelIdentity {
     dialect: dialectOf(model),
     modelId: nameOf(client),
     client: typeof kind === "string" ? kind + (usesResponses(client) ? RESPONSES : "") : undefined,
-    host: hostOf(sender, kind),
+    host: originOf(sender, kind),
   };
 }
 
 /** A model at an address: all clients with this name ask the same one. Undefined if the address is unknown. */
-export function placeOf(model: object): string | undefined {
-  const client = innermost(model);
-  const address = addressOf(client);
-  if (address === undefined) return undefined;
-  return `${URL.canParse(address) ? new URL(address).host : address} ${nameOf(client)}`;
+export function servedModelOf(model: object): string | undefined {
+  const address = endpointOf(innermost(model));
+  return address === undefined ? undefined : `${address} ${nameOf(innermost(model))}`;
 }
 
 /** A name for people: the model's, or its kind of client. */

@@ -118,8 +118,8 @@ export function windowInThread(history: readonly BaseMessage[], model: object): 
   return helpFor(history, identityOf(model))?.window;
 }
 
-function nameOf({ dialect, modelId = "" }: ModelIdentity): string {
-  return `${dialect} ${modelId}`;
+function nameOf({ dialect, host, modelId = "" }: ModelIdentity): string {
+  return [dialect, host, modelId].filter((part) => part !== undefined).join(" ");
 }
 
 /** In a turn whose pictures and files are all described, new ones are described too. */

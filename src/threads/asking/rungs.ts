@@ -151,7 +151,10 @@ export async function askByRungs<Answer>(
       );
       if (next === undefined) throw first.error;
       further.made += 1;
-      if (refused.kind === "unknown") doubt ??= { words: wordsOf(refused), usual: usualForm(form) };
+      // A number of bytes says nothing of tokens, so what helps is for this turn.
+      const isOfBytes = refused.kind === "too-long" && refused.overflow.isOfBytes;
+      if (refused.kind === "unknown" || (isOfBytes && next.rung === "shortened"))
+        doubt ??= { words: wordsOf(refused), usual: usualForm(form) };
       ({ input } = next);
       form = { ...next.form, doubt: next.isProven ? undefined : doubt };
       reportRung(next, refused, config);
@@ -342,8 +345,13 @@ function shorterForm(
   if (length.tokens >= overflows.size) return undefined;
   Object.assign(overflows, { latest: overflow, size: length.tokens });
   const window = Math.max(lowerBound(overflow, length.tokens, further.made), 1);
-  return { ...form, window, maxTokens: Math.min(window, maxTokens) };
+  const { limit, sent } = overflow;
+  const isWindow = (limit ?? sent) !== undefined || length.tokens >= LEAST_TOO_LONG;
+  return { ...form, ...(isWindow && { window }), maxTokens: Math.min(window, maxTokens) };
 }
+
+/** A shorter request is not too long, whatever its refusal says without numbers. */
+const LEAST_TOO_LONG = 1_000;
 
 /** Whether two requests say the same. Message ids are not sent. */
 function isSameInput(one: readonly BaseMessage[], other: readonly BaseMessage[]): boolean {

@@ -191,10 +191,14 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
   const output = recordsIn(storedOutput(message));
   if (!output.some((item) => callOfItem(item) !== undefined)) return new Set();
   const declared = toolsIn(tools);
-  const names = new Set<unknown>(declared.map(({ name }) => name));
   const hasCustom = declared.some(({ isCustom }) => isCustom);
   const answered = new Set(output.flatMap(answeredBy));
-  const isDeclared = (item: Fields): boolean => names.has(callOfItem(item)?.name);
+  // A function is not called as a custom tool.
+  const isDeclared = (item: Fields): boolean =>
+    declared.some(
+      ({ name, isCustom }) =>
+        name === callOfItem(item)?.name && isCustom === (item["type"] === "custom_tool_call"),
+    );
   // A model can invent the name of a custom tool only if it knows one.
   const goesOnAfter = endOf(output, (item) => !hasCustom && isDeclared(item));
   const isRun = (item: Fields, index: number): boolean =>
