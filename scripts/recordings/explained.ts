@@ -139,6 +139,13 @@ export const EXPLAINED: readonly Explained[] = [
     what: "The words of a refusal are in the response's text.",
     why: "The client leaves them beside it, where no reader sees them.",
   },
+  {
+    kind: "thread",
+    at: /^(?:requests count|error error)$/,
+    when: ({ oursError = "" }) => /has tool calls and was cut off at its token limit/.test(oursError),
+    what: "Calls of a response that was cut off are not run.",
+    why: "Their arguments can be whole JSON and still not what the model meant.",
+  },
   // Refusals that another form of the history can cure. What is refused for anything else is asked once.
   {
     kind: "rule",
