@@ -203,6 +203,7 @@ const HOSTS: readonly (readonly [model: RegExp, host: string])[] = [
   [/^(?:zai-glm|gpt-oss|llama3)/, "api.cerebras.ai"],
   [/^glm/, "api.z.ai"],
   [/^claude/, "api.anthropic.com"],
+  [/^[\w-]+\/[\w.-]+/, "openrouter.ai"],
 ];
 
 const originOf = ({ url }: Exchange) => url?.origin ?? "";

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { EXCEPTIONS, type Exception, type ExceptionKind } from "../../test/wire/unchanged/exceptions.js";
 import type { Found } from "./found.js";
+import { FINAL_TEXT } from "./protocols.js";
 import { isFields, listOf } from "./values.js";
 
 export interface Explained {
@@ -135,9 +136,16 @@ export const EXPLAINED: readonly Explained[] = [
     kind: "client",
     clients: /^ChatOpenAI$|^AzureChatOpenAI$|^ChatOpenAI at /,
     at: /^(?:messages|body).*messages\[\]\.content$/,
-    when: ({ alone, ours }) => alone === "" && typeof ours === "string" && ours !== "",
+    when: ({ alone, ours }) => alone === "" && typeof ours === "string" && ours !== "" && ours !== FINAL_TEXT,
     what: "The words of a refusal are in the response's text.",
     why: "The client leaves them beside it, where no reader sees them.",
+  },
+  {
+    kind: "thread",
+    at: /^(?:requests count|error error)$/,
+    when: ({ oursError = "" }) => /has tool calls and was cut off at its token limit/.test(oursError),
+    what: "Calls of a response that was cut off are not run.",
+    why: "Their arguments can be whole JSON and still not what the model meant.",
   },
   // Refusals that another form of the history can cure. What is refused for anything else is asked once.
   {

@@ -66,7 +66,8 @@ function ofModel(protocol: Protocol, model: string, change: Fields): Entry {
 }
 
 function ofChat(message: Fields, protocol: "chat" | "ollama", model: string): Entry {
-  const { role, content, name } = message;
+  const { role, content } = message;
+  const name = message["name"] ?? message["tool_name"];
   const named = typeof name === "string" ? { name } : {};
   switch (role) {
     case "assistant":

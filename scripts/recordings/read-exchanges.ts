@@ -6,7 +6,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { crc32, gunzipSync, inflateSync } from "node:zlib";
-import { parse, type ScalarTag } from "yaml";
+import { parseAllDocuments, type ScalarTag } from "yaml";
 import { type Fields, isFields, listOf, parsed, textOf } from "./values.js";
 
 /** One request and what was answered. */
@@ -46,25 +46,32 @@ const FILES = /\.(?:ya?ml|json|txt|sse|jsonl|ndjson)(?:\.gz)?$/;
 
 /** What is in a file, whatever its name. */
 export function exchangesIn(file: string, bytes: Buffer): Exchange[] {
-  const text = opened(bytes).toString("utf8");
-  const whole = /\.ya?ml(?:\.gz)?$/.test(file) ? parseYaml(text) : parsed(text);
-  if (whole === undefined) return eventsIn(file, text);
-  const pairs = pairsIn(whole);
+  // A recorder of Rust puts words in place of ids, which no provider would accept. Any provider accepts these.
+  const text = opened(bytes)
+    .toString("utf8")
+    .replaceAll(/\bcall_REDACTED_(\d+)/g, (_, number: string) => `call${number.padStart(5, "0")}`);
+  const documents = /\.ya?ml(?:\.gz)?$/.test(file) ? parseYaml(text) : [parsed(text)];
+  if (documents[0] === undefined) return eventsIn(file, text);
+  const pairs = documents.flatMap(pairsIn);
   if (pairs.length > 0)
     return pairs.flatMap(([request, response], index) =>
       exchangeOf(`${file}#${index + 1}`, request, response),
     );
-  return isFields(whole) ? plainBody(file, whole) : [];
+  return documents.flatMap((document) => (isFields(document) ? plainBody(file, document) : []));
 }
 
 type Pair = readonly [request: unknown, response: unknown];
 
-/** `interactions` of VCR in Python, `http_interactions` in Ruby, two lists of LangChain, or a single exchange. */
+/**
+ * `interactions` of VCR in Python, `http_interactions` in Ruby, two lists of LangChain, `when` and `then` of Rust's
+ * httpmock, or a single exchange.
+ */
 function pairsIn(whole: unknown): Pair[] {
   if (!isFields(whole)) return [];
   const { interactions, http_interactions, requests, responses } = whole;
   if (Array.isArray(requests) && Array.isArray(responses))
     return requests.map((request, index): Pair => [request, responses[index]]);
+  if (isFields(whole["when"])) return [[whole["when"], whole["then"]]];
   const list = listOf(interactions ?? http_interactions ?? (whole["request"] === undefined ? [] : [whole]));
   return list.map(({ request, response }): Pair => [request, response]);
 }
@@ -72,6 +79,7 @@ function pairsIn(whole: unknown): Pair[] {
 function exchangeOf(place: string, request: unknown, response: unknown): Exchange[] {
   if (!isFields(request) || !isFields(response)) return [];
   const address = textOf(request["uri"] ?? request["url"]).replaceAll(PLACEHOLDERS, "us-east-1");
+  const body = bytesOf(response["parsed_body"] ?? response["body"] ?? response["content"]);
   const status = isFields(response["status"]) ? response["status"]["code"] : response["status"];
   return [
     {
@@ -79,9 +87,9 @@ function exchangeOf(place: string, request: unknown, response: unknown): Exchang
       url: URL.parse(address.startsWith("us-east-1/") ? `http://${address}` : address) ?? undefined,
       request: requestBody(request["parsed_body"] ?? request["body"]),
       status: Number(status ?? response["status_code"] ?? 200),
-      type: headerOf(response["headers"], "content-type"),
+      type: headerOf(response["headers"] ?? response["header"], "content-type") || typeOf(body),
       headers: headersOf(response["headers"]),
-      body: bytesOf(response["parsed_body"] ?? response["body"] ?? response["content"]),
+      body,
     },
   ];
 }
@@ -116,6 +124,10 @@ function opened(bytes: Buffer): Buffer {
   return bytes;
 }
 
+/** What a body without a header is. A stream can begin with a comment: `: processing`. */
+const typeOf = (body: Buffer) =>
+  /^(?:event|data)?: ?/.test(body.toString("utf8", 0, 40)) ? "text/event-stream" : "application/json";
+
 const READ = ["x-amzn-errortype", "retry-after", "x-should-retry"];
 
 function headersOf(headers: unknown): Readonly<Record<string, string>> {
@@ -124,6 +136,8 @@ function headersOf(headers: unknown): Readonly<Record<string, string>> {
 }
 
 function headerOf(headers: unknown, name: string): string {
+  if (Array.isArray(headers))
+    return textOf(listOf(headers).find((header) => header["name"] === name)?.["value"]);
   if (!isFields(headers)) return "";
   const found = Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
   return textOf(Array.isArray(found) ? found[0] : found);
@@ -205,13 +219,16 @@ const RUBY_BINARY: ScalarTag = {
   resolve: (text: string) => new Uint8Array(Buffer.from(text, "base64")),
 };
 
-function parseYaml(text: string): unknown {
-  // A cassette with a document for its first request can end with others.
-  return parse(text, {
+function parseYaml(text: string): unknown[] {
+  const documents = parseAllDocuments(text, {
     customTags: ["binary", RUBY_BINARY],
     logLevel: "error",
-    maxAliasCount: -1,
     strict: false,
     uniqueKeys: false,
+  });
+  return documents.map((document) => {
+    const [error] = document.errors;
+    if (error !== undefined) throw error;
+    return document.toJS({ maxAliasCount: -1 });
   });
 }

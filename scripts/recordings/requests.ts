@@ -103,7 +103,7 @@ async function messagesOf(
   return messages;
 }
 
-/** Google's results have no ids: the first call of this name without a result is meant. */
+/** Results of Google and Ollama have no ids: the first call of this name without a result is meant. */
 function withCallId(result: ToolMessage, messages: readonly BaseMessage[]): ToolMessage {
   if (result.tool_call_id !== "") return result;
   const calls = messages.flatMap((message) =>
@@ -112,6 +112,9 @@ function withCallId(result: ToolMessage, messages: readonly BaseMessage[]): Tool
   const answered = new Set(
     messages.map((message) => (ToolMessage.isInstance(message) ? message.tool_call_id : "")),
   );
-  const call = calls.find(({ id = "", name }) => name === result.name && !answered.has(id));
-  return new ToolMessage({ content: result.content, name: result.name ?? "", tool_call_id: call?.id ?? "" });
+  const call = calls.find(
+    ({ id = "", name }) => (result.name === undefined || name === result.name) && !answered.has(id),
+  );
+  const { content, name = call?.name ?? "" } = result;
+  return new ToolMessage({ content, name, tool_call_id: call?.id ?? "" });
 }

@@ -19,7 +19,8 @@ export function toolsOf(protocol: Protocol, request: Fields | undefined): Tools 
     if (names.length === 0) serverTools.push(entry);
     else if (protocol === "gemini") {
       const { functionDeclarations, function_declarations, ...rest } = entry;
-      if (Object.keys(rest).length > 0) serverTools.push(rest);
+      const others = Object.entries(rest).filter(([, value]) => value !== null);
+      if (others.length > 0) serverTools.push(Object.fromEntries(others));
     }
   }
   return { toolNames: [...toolNames], serverTools };

@@ -124,6 +124,7 @@ const FORMATS: Readonly<Record<string, string | Buffer>> = {
     },
   }),
   "parsed.yaml": `interactions: [{request: {method: POST, uri: "${chatUrl}", parsed_body: ${text(answered)}}, response: {status: {code: 200}, parsed_body: ${text(chatAnswer)}}}]`,
+  "rust.yaml": `when: {path: /v1/chat/completions, method: POST, body: ${quoted(asked)}}\nthen: {status: 200, header: [{name: content-type, value: application/json}], body: ${quoted(chatAnswer)}}`,
   "plain.json": text(chatAnswer),
   "claude.chunks.txt": lines(claudeEvents),
   "nova.chunks.txt": lines(novaEvents),
@@ -161,6 +162,7 @@ describe("exchangesIn", () => {
     ["lists.yaml.gz", "chat"],
     ["one.json", "chat"],
     ["parsed.yaml", "chat"],
+    ["rust.yaml", "chat"],
     ["plain.json", "chat"],
     ["claude.chunks.txt", "anthropic"],
     ["nova.chunks.txt", "converse"],
@@ -195,8 +197,8 @@ describe.concurrent("npm run check:recordings", () => {
 
   it("counts what it played", async () => {
     const { output } = await check(FORMATS);
-    // Ten recorded responses, one accepted history and one refusal, each over the middleware and over the graph.
-    expect(output).toMatch(/responses\W+20\W+20\W+20\W+20\b/);
+    // Eleven recorded responses, one accepted history and one refusal, each over the middleware and over the graph.
+    expect(output).toMatch(/responses\W+22\W+22\W+22\W+22\b/);
     expect(output).toMatch(/requests\W+2\W+2\W+2\W+2\b/);
     expect(output).toMatch(/refusals\W+2\W+2\W+2\W+2\b/);
     expect(output).not.toMatch(/Not explained:\n\s*\d/);
