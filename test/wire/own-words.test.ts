@@ -17,6 +17,7 @@ import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { listen } from "../support/listen.js";
+import { Listener } from "../support/listener.js";
 import { leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
 
@@ -196,14 +197,15 @@ async function converse(
   const create = (model: BaseChatModel) => AGENTS[agent]([model]);
   const [first, ...others] = models;
   const begun = create(make(first));
-  const thread = inThread("1");
+  const heard = streaming ? { callbacks: [new Listener()] } : {};
+  const thread = { ...inThread("1"), ...heard };
   await begun.invoke(user("How is the sky?") as never, thread);
   const { messages } = (await begun.invoke(user("And now?") as never, thread)) as { messages: unknown[] };
   if (others.length === 0) return requests;
   for (const other of others)
     await create(make(other)).invoke(
       { messages: [...messages, { role: "user", content: "Once more." }] } as never,
-      inThread("2"),
+      { ...inThread("2"), ...heard },
     );
   return requests;
 }
@@ -325,6 +327,18 @@ describe.each(WAYS)("$agent, streamed: $streaming:", (way) => {
       const given = [message(named, thinking, toolUse), answer, answer, answer];
       const sent = await converse(way, given, claude(asked), claude(named));
       expect(assistantsIn(sent[3])[0]?.["content"]).toEqual([thinking, toolUse]);
+    });
+
+    it("keeps its thoughts if a client sends the thread back as JSON.", async () => {
+      const answer = message(named, text);
+      answers = [message(named, thinking, toolUse), answer, answer];
+      const agent = AGENTS[way.agent]([claude(asked)({}) as BaseChatModel]);
+      const { messages } = (await agent.invoke(user("How is the sky?") as never, inThread("1"))) as {
+        messages: unknown[];
+      };
+      const sentBack = JSON.parse(JSON.stringify([...messages, { role: "user", content: "And now?" }]));
+      await agent.invoke({ messages: sentBack } as never, inThread("2"));
+      expect(assistantsIn(requests[2])[0]?.["content"]).toEqual([thinking, toolUse]);
     });
 
     it("is another model than the one that answers at another host.", async () => {

@@ -6,9 +6,9 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, END, isCommand, type StateSnapshot } from "@langchain/langgraph";
 import { InvalidCommandError, InvalidMessageError } from "../../errors.js";
-import { callsOf } from "../../history/call.js";
-import { isTrusted, MARKS, withoutMarks } from "../../history/marks.js";
-import { cloneMessage, copyMessage, REMOVE_ALL_MESSAGES } from "../../history/message.js";
+import { callsOf, isAIMessage } from "../../history/call.js";
+import { isTrusted, MARKS, withMarks, withoutMarks } from "../../history/marks.js";
+import { cloneMessage, REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { issueOfShape } from "../../history/message-shape.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
@@ -20,6 +20,7 @@ import { createRepair, type Repair } from "../../history/reducer/repair.js";
 import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../../history/result.js";
 import { storageDemand } from "../../history/storable.js";
 import { findReturned } from "../../history/summary.js";
+import { askedFor, withAsked } from "../../providers/contract/rule.js";
 import { safely } from "../../shared/json.js";
 import { hasNameLike } from "../../shared/text.js";
 import { defined, isRecord } from "../../shared/values.js";
@@ -381,14 +382,17 @@ function refusalAt(
   return new InvalidMessageError(`${place}.${path}`, value, expectation);
 }
 
-/** A placeholder's text says the same as its marks, so they stay. A thread can thus be sent back over HTTP. */
+/**
+ * A placeholder's text says the same as its marks, so they stay. Who was asked for a response stays too: it only lets the
+ * message's own words go to whom it names. A thread can thus be sent back over HTTP.
+ */
 function withoutForeignMarks(message: BaseMessage): BaseMessage {
   const isMarked = message.additional_kwargs[MARKS.placeholder] !== undefined;
   const cause = isMarked ? causeInText(message) : undefined;
+  const asked = isAIMessage(message) ? askedFor(message) : undefined;
   const unmarked = withoutMarks(message);
-  if (cause === undefined) return unmarked;
-  const additional_kwargs = { ...unmarked.additional_kwargs, ...placeholderMarks(cause) };
-  return copyMessage(unmarked, { additional_kwargs });
+  const told = asked === undefined ? unmarked : withAsked(unmarked, asked);
+  return cause === undefined ? told : withMarks(told, placeholderMarks(cause));
 }
 
 export function speaksAsSystem(message: BaseMessage): boolean {
