@@ -6,7 +6,7 @@ import { isError } from "../../shared/is-error.js";
 import { validateHistory } from "../check/validate-history.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import type { OpenAIApi } from "../contract/openai-api.js";
-import type { Counted, RuleName } from "../contract/rule.js";
+import type { Counted } from "../contract/rule.js";
 import { mediaOf, type ShownMedia, shownIn } from "../media/media-limits.js";
 import { PROVIDERS } from "../table/providers.js";
 import { isFailedSample } from "./failed-sample.js";
@@ -102,14 +102,16 @@ function readThrown(
   if (known !== undefined) return known;
   const { text, words } = said;
   if (namesKnownRule(words)) return { kind: "rule", text };
-  // What other clients cannot send is known.
+  const broken = new Set(validateHistory(messages, "strict").map(({ rule }) => rule));
+  // Clients throw for blocks and roles that they do not know.
+  const isUnknown = broken.has("foreign-block") || broken.has("role");
+  if (isUnknown && words.say(ABOUT_CONTENT)) return { kind: "rule", text };
   if (dialect !== "as-stored") return undefined;
-  if (validateHistory(messages, "strict").some(({ rule }) => BLOCK_RULES.has(rule)))
-    return { kind: "rule", text };
+  if (isUnknown || broken.has("content-form")) return { kind: "rule", text };
   return mediaOf(messages).length > 0 ? { kind: "media", named: [], text } : undefined;
 }
 
-const BLOCK_RULES: ReadonlySet<RuleName> = new Set<RuleName>(["content-form", "foreign-block"]);
+const ABOUT_CONTENT = /\b(?:content|messages?|blocks?|types?|parts?|roles?)\b/gi;
 
 function readWords({ text, words }: Said, messages: readonly BaseMessage[]): RefusedContent | undefined {
   for (const [counted, pattern] of TOO_MANY) {

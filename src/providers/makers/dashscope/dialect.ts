@@ -47,9 +47,11 @@ export const dashscope = {
   makers: ["openai", "alibaba_tongyi"],
 } as const satisfies Dialect;
 
-/** DashScope's native protocol. `ChatAlibabaTongyi` throws for content that is not a string. */
+const { otherRoles: _, ...inCommon } = dashscope;
+
+/** DashScope's native protocol. `ChatAlibabaTongyi` throws for content that is not a string, and for other roles. */
 export const dashscopeNative = {
-  ...dashscope,
+  ...inCommon,
   blocksIn: [],
   media: CHAT_CLIENT.media,
 } as const satisfies Dialect;
