@@ -195,7 +195,6 @@ const SILENT_BLOCKS: ReadonlySet<unknown> = new Set([
   "functionCall",
   "input_json_delta",
   "tool_call",
-  "input_json_delta",
   "reasoning_content",
   "invalid_tool_call",
 ]);

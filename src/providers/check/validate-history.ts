@@ -495,7 +495,7 @@ export function isBlank(content: unknown, dialect: Dialect): boolean {
   return Array.isArray(blocks) && blocks.every((block) => isBlankText(block, dialect));
 }
 
-export function blockType(block: unknown): string {
+function blockType(block: unknown): string {
   return isRecord(block) && typeof block["type"] === "string" ? block["type"] : typeof block;
 }
 

@@ -132,7 +132,7 @@ export interface Statement {
 const STATEMENTS = Symbol.for("langgraph-tether.statements");
 
 /** What one error says, most exact first. */
-export function statementsOf(error: Readonly<Record<PropertyKey, unknown>>): readonly Statement[] {
+function statementsOf(error: Readonly<Record<PropertyKey, unknown>>): readonly Statement[] {
   const kept: unknown = error[STATEMENTS];
   if (Array.isArray(kept)) return kept as readonly Statement[];
   const { message, error: body, body: text, data, errorDetails, detail, code, type, param } = error;

@@ -116,7 +116,7 @@ const fieldsOf = (...places: readonly HostField["of"][]) =>
   HOST_FIELDS.flatMap(({ name, of }) => (places.includes(of) ? [name] : []));
 
 /** The message fields that go back. */
-export const MESSAGE_FIELDS = fieldsOf("message");
+const MESSAGE_FIELDS = fieldsOf("message");
 /** The message fields that are read from a response of a client that shows no more. */
 export const GIVEN_FIELDS = fieldsOf("message", "response");
 const CALL_FIELDS = fieldsOf("call");
@@ -215,7 +215,7 @@ export function withoutHostFields(message: AIMessage, kept: readonly string[]): 
 }
 
 /** Not an item of the Responses API, which has the same name as one of these fields. */
-export function isHostField(name: string, value: unknown): boolean {
+function isHostField(name: string, value: unknown): boolean {
   if (value === undefined || value === null || !MESSAGE_FIELDS.includes(name)) return false;
   return name !== RENAMED_REASONING || typeof value === "string";
 }

@@ -88,7 +88,7 @@ export function callOfItem(item: unknown): StoredCall | undefined {
   return { id: textIn(item, "call_id") ?? "", name: typeof name === "string" ? name : "", args };
 }
 
-export function isCustomItem(item: unknown): boolean {
+function isCustomItem(item: unknown): boolean {
   return textIn(item, "type") === "custom_tool_call";
 }
 
@@ -195,10 +195,7 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
   const answered = new Set(output.flatMap(answeredBy));
   // A function is not called as a custom tool.
   const isDeclared = (item: Fields): boolean =>
-    declared.some(
-      ({ name, isCustom }) =>
-        name === callOfItem(item)?.name && isCustom === (item["type"] === "custom_tool_call"),
-    );
+    declared.some(({ name, isCustom }) => name === callOfItem(item)?.name && isCustom === isCustomItem(item));
   // A model can invent the name of a custom tool only if it knows one.
   const goesOnAfter = endOf(output, (item) => !hasCustom && isDeclared(item));
   const isRun = (item: Fields, index: number): boolean =>
@@ -321,7 +318,7 @@ export function hasOtherText(output: readonly unknown[], message: AIMessage): bo
 }
 
 /** The ids of a message's custom tool calls, as the client finds them. */
-export function customCallIds(message: AIMessage): ReadonlySet<string> {
+function customCallIds(message: AIMessage): ReadonlySet<string> {
   const output = storedOutput(message);
   if (output !== undefined)
     return new Set(output.filter(isCustomItem).map((item) => textIn(item, "call_id") ?? ""));
