@@ -1,6 +1,6 @@
 /** Copies of messages with other calls. */
 
-import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, MessageContent, ToolCall } from "@langchain/core/messages";
 import { asText, parseJson, toJson } from "../shared/json.js";
 import { addToList, isRecord, pickFields, recordsIn } from "../shared/values.js";
 import {
@@ -56,7 +56,7 @@ export function withListedCalls(message: AIMessage): AIMessage {
     tool_calls: [...calls, ...unlistedCalls(message, calls).map(soundCall)],
     invalid_tool_calls: [],
     additional_kwargs,
-    ...(Array.isArray(content) && { content: content.filter((block) => !isAnyCallBlock(block)) }),
+    ...(Array.isArray(content) && { content: withoutCallBlocks(content) }),
   });
 }
 
@@ -77,6 +77,12 @@ function rawFieldsOf(message: AIMessage): readonly RawField[] {
   const given = RAW_FIELDS.filter((name) => fields?.[name] != null);
   const isAlone = given[0] === "function_call" && callsOf(message).length === 0;
   return isAlone ? [] : given;
+}
+
+/** Some clients lose the calls beside an empty list. */
+function withoutCallBlocks(content: Exclude<MessageContent, string>): MessageContent {
+  const left = content.filter((block) => !isAnyCallBlock(block));
+  return left.length === 0 ? "" : left;
 }
 
 function isAnyCallBlock(block: unknown): boolean {

@@ -43,6 +43,11 @@ describe("Every pattern of the sources is linear", async () => {
   });
 });
 
+/** Whether the place lies between the two halves of a surrogate pair. */
+function insidePair(text: string, place: number): boolean {
+  return /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(place - 1, place + 1));
+}
+
 describe("The counter of steps finds what the engine finds", () => {
   const atom = fc.constantFrom(
     ..."a b [ab] [^a] \\s . \\w ^ $ \\b \\B (?<=a) (?<!b\\s) (?=b) (?!a.) 😀 \\p{L}".split(" "),
@@ -69,6 +74,8 @@ describe("The counter of steps finds what the engine finds", () => {
     fc.pre(steps < MOST_STEPS && !/^[\udc00-\udfff]/.test(given.slice(from)));
     pattern.lastIndex = from;
     const found = pattern.exec(given);
+    // Of an empty match V8 also says that it begins inside a pair (`/\B/u` in "a😀"), where the standard has no place.
+    fc.pre(found === null || !insidePair(given, found.index));
     expect(match).toEqual(
       found === null ? undefined : { start: found.index, end: found.index + found[0].length },
     );

@@ -154,7 +154,7 @@ describe.each(NAMES)("for %s", (dialect) => {
 /** Why a message with a text can be left out. */
 const KEPT_OUT: ReadonlySet<unknown> = new Set<InputReasonCode>([
   ...(["not-a-message", "removed", "covered", "compacted", "filtered", "over-window"] as const),
-  ...(["duplicate-result", "orphan-result"] as const),
+  ...(["duplicate-result", "orphan-result", "foreign-state"] as const),
 ]);
 
 /** A place where a group ends. */

@@ -1,8 +1,9 @@
 /** Tells for each stored message whether it is sent as it is, in another form or place, or not at all, and why. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isAIMessage } from "../../history/call.js";
 import { groupMessages } from "../../history/group.js";
-import { copyWithPlace, placesOf } from "../../history/message.js";
+import { contentText, copyWithPlace, placesOf } from "../../history/message.js";
 import { isMessage, isMessageList, readEach } from "../../history/read-messages.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { coverageOf } from "../../history/summary.js";
@@ -102,7 +103,9 @@ export function explainPrepared(
     const told = { index, id: idOf(value), fate };
     if (at === undefined || sent === undefined) {
       // If a message is not sent, only the cause of that matters.
-      const [cause = BLANK] = [...causes, ...ofContent.map(tellRule)];
+      const lost =
+        copies[index] !== undefined && saysSomething(copies[index]) ? [tellRule("foreign-state")] : [];
+      const [cause = BLANK] = [...causes, ...lost, ...ofContent.map(tellRule)];
       return { ...told, inputIndexes: [], reasons: [cause] };
     }
     if (read[index] !== value) causes.push(MENDED);
@@ -250,6 +253,11 @@ const RETOLD: InputReason = {
   text: "The provider has refused the conversation, so one text tells what lies before the current turn.",
 };
 const BLANK: InputReason = { code: "blank", text: "It says nothing." };
+
+/** If nothing of it is sent, all of it was for another model. */
+function saysSomething(message: BaseMessage): boolean {
+  return isAIMessage(message) && contentText(message).trim() !== "";
+}
 
 /** Names where the provider's demand was reported or documented. */
 function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {

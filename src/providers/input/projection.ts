@@ -180,11 +180,10 @@ class Projection implements Follower {
   #waiting(): BaseMessage[] {
     const [first, ...others] = this.#formed.slice(this.#runStart);
     if (first === undefined) return [];
-    const { dialect } = this.#target;
     const run = [first, ...others] as const;
     return [
       ...(first.type === "system" ? [] : this.#bridge(this.#before, first)),
-      ...(isMerged(run, dialect.rules) ? [mergeRun(run, dialect)] : run),
+      ...(isMerged(run, this.#target.dialect.rules) ? [mergeRun(run, this.#target)] : run),
     ];
   }
 

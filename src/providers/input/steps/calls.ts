@@ -10,6 +10,7 @@ import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
 import { hashText, parseJson, toJson } from "../../../shared/json.js";
 import { recordsIn } from "../../../shared/values.js";
 import { isOwn, PLAIN_NAME, type Target } from "../../contract/rule.js";
+import { isForeignBlock } from "../../table/dialects.js";
 import type { Step } from "../step.js";
 import { isOwnMessage } from "./own-state.js";
 
@@ -23,7 +24,7 @@ import { isOwnMessage } from "./own-state.js";
 export const listCalls: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
   const isKept = isOwn(message, target) || isCalledByCode(message, target);
-  return isKept && hasBlocksOfCalls(message) ? message : withListedCalls(message);
+  return isKept && hasBlocksOfCalls(message, target) ? message : withListedCalls(message);
 };
 
 /** Whether code that the message called made its calls. */
@@ -35,8 +36,11 @@ function isCalledByCode(message: AIMessage, target: Target): boolean {
   return blocks.some(({ type, ...block }) => type === "tool_use" && running.has(callerIdOf(block) ?? ""));
 }
 
-/** Whether the content has a block for each listed call, with the same arguments and a caller that is there. */
-function hasBlocksOfCalls({ content, tool_calls, invalid_tool_calls }: AIMessage): boolean {
+/** Whether the content has a block in the target's form for each listed call, with the same arguments and a caller that is there. */
+function hasBlocksOfCalls(
+  { content, tool_calls, invalid_tool_calls }: AIMessage,
+  { dialect }: Target,
+): boolean {
   const blocks = recordsIn(content).filter(
     (block) => callBlockOf(block) !== undefined || block["type"] === "tool_call",
   );
@@ -48,6 +52,7 @@ function hasBlocksOfCalls({ content, tool_calls, invalid_tool_calls }: AIMessage
     callers.every((id) => running.has(id)) &&
     blocks.length === listed.length &&
     recordsIn(invalid_tool_calls).length === 0 &&
+    !blocks.some((block) => isForeignBlock(block, dialect)) &&
     blocks.every((block, place) => {
       const { id, name, args } = listed[place] ?? {};
       const input = argumentsIn(block);

@@ -10,10 +10,12 @@ import {
   SystemMessage,
 } from "@langchain/core/messages";
 import { isAIMessage } from "../../../history/call.js";
+import { MARKS } from "../../../history/marks.js";
 import { contentText, copyMessage, madeOf } from "../../../history/message.js";
 import { hasOpenServerCall } from "../../../history/server-tools.js";
 import { createSummaryNote } from "../../../history/summary.js";
-import type { Dialect, RuleName, Rules } from "../../contract/rule.js";
+import { defined } from "../../../shared/values.js";
+import { type Dialect, mayHaveWritten, type RuleName, type Rules, type Target } from "../../contract/rule.js";
 import { saidBlocks } from "./own-state.js";
 
 /*
@@ -39,13 +41,11 @@ export function isMerged(run: readonly BaseMessage[], rules: Rules): boolean {
 
 /**
  * One message for adjacent ones. Results follow a message with calls, so only the last of several assistant messages
- * has calls.
+ * has calls. What is left of another model's message is nobody's, so the last author who may be the target signs it.
  */
-export function mergeRun(
-  run: readonly [BaseMessage, ...BaseMessage[]],
-  { blocksIn }: Pick<Dialect, "blocksIn">,
-): BaseMessage {
+export function mergeRun(run: readonly [BaseMessage, ...BaseMessage[]], target: Target): BaseMessage {
   const [first] = run;
+  const { blocksIn } = target.dialect;
   // A list keeps each text as it was written.
   const join = blocksIn.includes("ai") ? joinBlocks : joinContents;
   const last = run.at(-1) ?? first;
@@ -54,7 +54,19 @@ export function mergeRun(
     return madeOf(copyMessage(first, { content: join(run.map(({ content }) => content)) }), run);
   // Earlier messages' state is dropped: they have no calls that need it, and another model may have written it.
   const contents = run.slice(0, -1).map(({ content }) => withoutState(content));
-  return madeOf(copyMessage<BaseMessage>(last, { content: join([...contents, last.content]) }), run);
+  const content = join([...contents, last.content]);
+  const author = run.filter(isAIMessage).findLast((message) => mayHaveWritten(message, target)) ?? last;
+  return madeOf(copyMessage<BaseMessage>(signedBy(author, last), { content }), run);
+}
+
+function signedBy(author: AIMessage, message: AIMessage): AIMessage {
+  if (author === message) return message;
+  const { [MARKS.asked]: _, ...rest } = message.additional_kwargs;
+  const asked: unknown = author.additional_kwargs[MARKS.asked];
+  return copyMessage(message, {
+    response_metadata: author.response_metadata,
+    additional_kwargs: { ...rest, ...defined({ [MARKS.asked]: asked }) },
+  });
 }
 
 function withoutState(content: MessageContent): MessageContent {
