@@ -9,7 +9,6 @@ export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors
 export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
 export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
-export { type Violation, validateHistory } from "./providers/check/validate-history.js";
 export type { DialectName } from "./providers/contract/dialect-name.js";
 export type {
   AddedMessageExplanation,
@@ -20,3 +19,4 @@ export type {
 } from "./providers/input/explain-input.js";
 export { explainInput } from "./providers/input/explain-input.js";
 export { type ModelInputOptions, toModelInput } from "./providers/input/to-model-input.js";
+export { type Violation, validateHistory } from "./providers/rules/validate-history.js";

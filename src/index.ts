@@ -71,7 +71,6 @@ export { PairedMessagesValue, pairedMessagesReducer } from "./history/reducer/pa
 export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
 export type { PlaceholderCause } from "./history/result.js";
-export { type Violation, validateHistory } from "./providers/check/validate-history.js";
 export type { DialectName } from "./providers/contract/dialect-name.js";
 export type {
   AddedMessageExplanation,
@@ -88,6 +87,7 @@ export {
   cachedCreateModel,
   createModel,
 } from "./providers/models/create-model.js";
+export { type Violation, validateHistory } from "./providers/rules/validate-history.js";
 export { type AskModelOptions, askModel } from "./threads/asking/ask-model.js";
 export type { AgentEvent, Rung } from "./threads/events.js";
 export { PairedMessagesDeltaValue } from "./threads/langgraph/channels.js";

@@ -30,7 +30,7 @@ const FLOORS_OF_PROVIDERS = [
   "table",
   "media",
   "host-fields",
-  "check",
+  "rules",
   "failure",
   "models",
   "input",

@@ -11,7 +11,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { type Exported, readExports } from "../scripts/api-docs/read-exports.js";
 import { refusals } from "../scripts/write-settings-table/refusals.js";
 import * as library from "../src/index.js";
-import type { Dialect } from "../src/providers/contract/rule.js";
+import type { Dialect } from "../src/providers/contract/dialect.js";
 import { MODEL_SOURCES } from "../src/providers/models/create-model.js";
 import { DIALECTS } from "../src/providers/table/dialects.js";
 import { look } from "./support/create-look-graph.js";

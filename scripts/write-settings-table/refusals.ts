@@ -1,7 +1,9 @@
 /** The refusals of all providers, as `docs/troubleshooting.md` lists them. */
 
+import type { Dialect } from "../../src/providers/contract/dialect.js";
 import type { DialectName } from "../../src/providers/contract/dialect-name.js";
-import { type Dialect, type Grade, RULES, type RuleName } from "../../src/providers/contract/rule.js";
+import type { Grade, RuleName } from "../../src/providers/contract/rule.js";
+import { ruleNamed } from "../../src/providers/rules/rules.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 
 /** The section of the page that says why a rule is broken, and what to do. */
@@ -150,7 +152,7 @@ export function refusalsOfSections(): ReadonlyMap<string, string> {
       .filter((each) => each.rule === rule)
       .map(({ provider, text }) => `- ${provider}: ${asCode(text)}`)
       .filter((line, index, lines) => !before.includes(line) && lines.indexOf(line) === index);
-    const parts = [before, `### ${rule}`, RULES[rule].meaning, lines.join("\n")];
+    const parts = [before, `### ${rule}`, ruleNamed(rule).meaning, lines.join("\n")];
     sections.set(title, parts.filter((part) => part !== "").join("\n\n"));
   }
   return sections;

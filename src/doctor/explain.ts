@@ -2,9 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../errors.js";
-import { violationsIn } from "../providers/check/validate-history.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
-import { type Grade, RULES, type RuleName } from "../providers/contract/rule.js";
+import type { Grade, RuleName } from "../providers/contract/rule.js";
+import { ruleNamed } from "../providers/rules/rules.js";
+import { violationsIn } from "../providers/rules/validate-history.js";
 import { amount, printableLine } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { helpOf, rungsIn } from "../threads/asking/help.js";
@@ -104,7 +105,7 @@ export function explain(
     ({ rule, index, message, grade, ids }): Reason => ({
       code: codeOf(rule),
       rule,
-      meaning: RULES[rule].meaning,
+      meaning: ruleNamed(rule).meaning,
       index,
       messageId: messages[index]?.id ?? null,
       callIds: isAboutPairing(rule) ? ids : [],

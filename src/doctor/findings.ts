@@ -6,10 +6,12 @@ import type { Group } from "../history/group.js";
 import { measureInput } from "../history/measure.js";
 import { callIdOf } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
-import { type Violation, validateHistory } from "../providers/check/validate-history.js";
+import { readMaker } from "../providers/contract/author.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
-import { RULES, type RuleName, readMaker } from "../providers/contract/rule.js";
+import type { RuleName } from "../providers/contract/rule.js";
 import { reasoningOf } from "../providers/host-fields/fields.js";
+import { ruleNamed } from "../providers/rules/rules.js";
+import { type Violation, validateHistory } from "../providers/rules/validate-history.js";
 import { DIALECT_NAMES, dialectNamed } from "../providers/table/dialects.js";
 import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
@@ -377,7 +379,7 @@ const PAIRING_CODES: Readonly<Partial<Record<RuleName, FindingCode>>> = {
 
 /** The code of a finding about a broken rule. */
 export function codeOf(rule: RuleName): FindingCode {
-  return PAIRING_CODES[rule] ?? (RULES[rule].about === "order" ? `order/${rule}` : `content/${rule}`);
+  return PAIRING_CODES[rule] ?? (ruleNamed(rule).about === "order" ? `order/${rule}` : `content/${rule}`);
 }
 
 /** The dialect of the model that wrote the latest response; undefined if the messages do not say. */

@@ -22,7 +22,7 @@ import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { isAIMessage } from "../history/call.js";
 import { groupMessages } from "../history/group.js";
 import { isUserMessage } from "../history/summary.js";
-import { validateHistory } from "../providers/check/validate-history.js";
+import { validateHistory } from "../providers/rules/validate-history.js";
 import { hashText } from "../shared/json.js";
 import { shortened } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";

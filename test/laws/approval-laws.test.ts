@@ -4,8 +4,8 @@ import { MemorySaver } from "@langchain/langgraph";
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type ApprovalOptions, createAgentGraph, type RequireApproval } from "../../src/index.js";
-import { validateHistory } from "../../src/providers/check/validate-history.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/rules/validate-history.js";
 import {
   ApprovalThread,
   approve,

@@ -7,7 +7,7 @@ import { AIMessage, type AIMessageFields, type BaseMessage } from "@langchain/co
 import fc from "fast-check";
 import { expect } from "vitest";
 import { toModelInput } from "../../src/index.js";
-import { withAsked } from "../../src/providers/contract/rule.js";
+import { withAsked } from "../../src/providers/contract/author.js";
 import { identityOf } from "../../src/providers/table/dialect-of.js";
 import { law, leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { result, user } from "../support/wire-messages.js";

@@ -21,8 +21,8 @@ import {
   providerStrategy,
   toolStrategy,
 } from "../../src/index.js";
-import { validateHistory } from "../../src/providers/check/validate-history.js";
 import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import { validateHistory } from "../../src/providers/rules/validate-history.js";
 import { rememberDialect } from "../../src/providers/table/dialect-of.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { turns as waitForTools } from "../support/async.js";

@@ -1,7 +1,7 @@
 /** What providers have said, as the comments and the rules of the providers' rooms quote it, and ways to quote a user. */
 
 import { readdirSync, readFileSync } from "node:fs";
-import type { Dialect } from "../../src/providers/contract/rule.js";
+import type { Dialect } from "../../src/providers/contract/dialect.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { OVERFLOW_REFUSALS } from "./overflow-refusals.js";
 

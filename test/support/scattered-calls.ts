@@ -5,8 +5,8 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import { toSentMessages } from "../../src/providers/check/validate-history.js";
 import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import { toSentMessages } from "../../src/providers/rules/rule.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 
 const PLACES = ["tool_calls", "invalid_tool_calls", "block", "item", "raw"] as const;

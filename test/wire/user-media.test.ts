@@ -6,9 +6,9 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../src/index.js";
-import { validateHistory } from "../../src/providers/check/validate-history.js";
 import type { DialectName } from "../../src/providers/contract/dialect-name.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
+import { validateHistory } from "../../src/providers/rules/validate-history.js";
 import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import {
   ANSWER,

@@ -20,7 +20,7 @@ import { createRepair, type Repair } from "../../history/reducer/repair.js";
 import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../../history/result.js";
 import { storageDemand } from "../../history/storable.js";
 import { findReturned } from "../../history/summary.js";
-import { askedFor, withAsked } from "../../providers/contract/rule.js";
+import { askedFor, withAsked } from "../../providers/contract/author.js";
 import { safely } from "../../shared/json.js";
 import { hasNameLike } from "../../shared/text.js";
 import { defined, isRecord } from "../../shared/values.js";

@@ -7,7 +7,7 @@ import { contentText, copyMessage } from "../../history/message.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { countTokens } from "../../history/size.js";
 import { isUserMessage } from "../../history/summary.js";
-import { readMaker } from "../../providers/contract/rule.js";
+import { readMaker } from "../../providers/contract/author.js";
 import { readMedia } from "../../providers/media/media.js";
 import { safely, toJson } from "../../shared/json.js";
 import { printable, printableLine, shortened } from "../../shared/text.js";

@@ -8,7 +8,7 @@ import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { isResult } from "../../history/result.js";
 import { coverageOf, isUserMessage } from "../../history/summary.js";
-import { readMaker } from "../../providers/contract/rule.js";
+import { readMaker } from "../../providers/contract/author.js";
 import { parseJson } from "../../shared/json.js";
 import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";

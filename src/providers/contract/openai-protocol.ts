@@ -4,18 +4,8 @@
  */
 
 import { isRecord } from "../../shared/values.js";
-import {
-  COMMON,
-  confirmed,
-  type Dialect,
-  EVERYWHERE,
-  type Fields,
-  INFERRED,
-  inferred,
-  isOf,
-  type MediaForm,
-  type Rules,
-} from "./rule.js";
+import { COMMON, type Dialect, type Fields, isOf, type MediaForm } from "./dialect.js";
+import { confirmed, EVERYWHERE, INFERRED, inferred, type StatedRules } from "./rule.js";
 
 /** What the dialects share that LangChain's client sends to OpenAI's Chat Completions. */
 export const CHAT_CLIENT = {
@@ -78,7 +68,7 @@ export const CHAT_RULES = {
   ),
   "foreign-block": INFERRED["foreign-block"],
   "foreign-field": inferred("Unknown parameter: 'messages[{index}].content[0].{name}'."),
-} as const satisfies Rules;
+} as const satisfies StatedRules;
 
 /** Chat Completions, and most hosts with that protocol: images only. */
 export const IMAGE_URL: MediaForm = {

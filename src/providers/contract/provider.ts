@@ -2,10 +2,11 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
+import type { Asked } from "./author.js";
+import type { Counted } from "./dialect.js";
 import type { DialectName } from "./dialect-name.js";
 import type { OpenAIApi } from "./openai-api.js";
 import type { WantedFormat } from "./response-format.js";
-import type { Asked, Counted } from "./rule.js";
 
 /**
  * What is known about a provider and its LangChain clients, besides its dialects. The client's package is loaded when a

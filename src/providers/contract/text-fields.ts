@@ -4,7 +4,8 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, pickFields } from "../../shared/values.js";
-import { type Block, type Fields, mayHaveWritten, type Target } from "./rule.js";
+import { mayHaveWritten, type Target } from "./author.js";
+import type { Block, Fields } from "./dialect.js";
 
 /*
  * Which fields are sent: all, but those that the provider is known to refuse, and those of another maker's response.

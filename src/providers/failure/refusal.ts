@@ -3,9 +3,10 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BrokenRule } from "../../errors.js";
-import { validateHistory } from "../check/validate-history.js";
+import type { Dialect } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import type { Dialect, Rule, RuleName } from "../contract/rule.js";
+import type { RuleName, StatedRule } from "../contract/rule.js";
+import { validateHistory } from "../rules/validate-history.js";
 import { DIALECT_NAMES, DIALECTS, dialectNamed } from "../table/dialects.js";
 import type { ProviderWords } from "./own-words.js";
 
@@ -80,7 +81,7 @@ function isNamedIn(words: ProviderWords, { rules }: Dialect, name: RuleName): bo
   return (rule !== undefined && isNamed(words, rule)) || (other !== undefined && words.say(other));
 }
 
-function isNamed(words: ProviderWords, rule: Rule): boolean {
+function isNamed(words: ProviderWords, rule: StatedRule): boolean {
   return PATTERNS.get(rule)?.every((pattern) => words.say(pattern)) ?? false;
 }
 
@@ -88,7 +89,7 @@ function isNamed(words: ProviderWords, rule: Rule): boolean {
 const SHORTEST_PART = 4;
 
 /** What each rule's text says around its fields in braces. Providers count positions differently. */
-const PATTERNS: ReadonlyMap<Rule, readonly RegExp[]> = new Map(
+const PATTERNS: ReadonlyMap<StatedRule, readonly RegExp[]> = new Map(
   Object.values<Dialect>(DIALECTS)
     .flatMap(({ rules }) => Object.values(rules))
     .filter(({ grade }) => grade !== "inferred")

@@ -3,11 +3,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { ModelError } from "../../errors.js";
 import { isError } from "../../shared/is-error.js";
-import { validateHistory } from "../check/validate-history.js";
+import type { Counted } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import type { OpenAIApi } from "../contract/openai-api.js";
-import type { Counted } from "../contract/rule.js";
 import { mediaOf, type ShownMedia, shownIn } from "../media/media-limits.js";
+import { validateHistory } from "../rules/validate-history.js";
 import { PROVIDERS } from "../table/providers.js";
 import { isFailedSample } from "./failed-sample.js";
 import { isLost, isUnreachable, providerTextOf } from "./model-failure.js";

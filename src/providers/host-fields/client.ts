@@ -8,10 +8,10 @@ import { ownFields } from "../../history/change-calls.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
+import type { Fields } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import type { Fields } from "../contract/rule.js";
 import { GEMINI_SENTINEL, needsSignature } from "../makers/gemini/dialect.js";
 import {
   DETAILS,

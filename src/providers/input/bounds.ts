@@ -6,11 +6,11 @@ import { isResult } from "../../history/result.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { countTextTokens } from "../../history/text-tokens.js";
 import { keywordsOf, levelFor } from "../../history/transcript.js";
-import type { Target } from "../contract/rule.js";
+import type { Target } from "../contract/author.js";
 import { type Conversation, projectMessages, projectOnce } from "./projection.js";
+import { isResultMedia } from "./result-media.js";
 import { settleServerCallsOnce } from "./server-calls.js";
 import { shortenResult, shortenText, shortenWork, sizeOf } from "./shorten.js";
-import { isResultMedia } from "./steps/result-media.js";
 
 type Places = readonly number[];
 

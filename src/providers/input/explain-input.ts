@@ -10,13 +10,16 @@ import { coverageOf } from "../../history/summary.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { safely, toJson } from "../../shared/json.js";
 import { addToList, isRecord } from "../../shared/values.js";
-import { validateHistory } from "../check/validate-history.js";
-import { type Dialect, RULES, type RuleName, type Target } from "../contract/rule.js";
+import type { Target } from "../contract/author.js";
+import type { Dialect } from "../contract/dialect.js";
+import type { RuleName } from "../contract/rule.js";
 import { mediaOf } from "../media/media-limits.js";
+import { bridgeBetween } from "../rules/order.js";
+import { ruleNamed } from "../rules/rules.js";
+import { validateHistory } from "../rules/validate-history.js";
 import { fitInput } from "./bounds.js";
-import { whyDescribed } from "./steps/media.js";
-import { isResultMedia } from "./steps/result-media.js";
-import { bridgeBetween } from "./steps/turns.js";
+import { whyDescribed } from "./limit-media.js";
+import { isResultMedia } from "./result-media.js";
 import {
   boundOf,
   checkInputOptions,
@@ -84,7 +87,7 @@ export function explainPrepared(
     for (const place of marked.slice(index, index + 1).flatMap(placesOf)) addToList(broken, place, rule);
   const causesOf = causeFinder(copies, lists, fitted.changes, maxTokens);
   const { dialect: entry } = lists.target;
-  const tellRule = (rule: RuleName) => withSource({ code: rule, text: RULES[rule].meaning }, rule, entry);
+  const tellRule = (rule: RuleName) => withSource({ code: rule, text: ruleNamed(rule).meaning }, rule, entry);
 
   const stored = Array.from(history, (value, index): StoredMessageExplanation => {
     const at = sentAt.get(index);
@@ -98,7 +101,7 @@ export function explainPrepared(
     };
     const fate = fateOf();
     const rules = [...new Set(broken.get(index))];
-    const ofContent = rules.filter((rule) => RULES[rule].about === "content");
+    const ofContent = rules.filter((rule) => ruleNamed(rule).about === "content");
     const causes = [...causesOf(index, value, sent)];
     const told = { index, id: idOf(value), fate };
     if (at === undefined || sent === undefined) {
@@ -300,7 +303,7 @@ function whyAdded(
   const bridge = bridgeBetween(before, after, dialect.rules);
   if (bridge === undefined || bridge.message.content !== message.content)
     return { code: "gap-note", text: "It says how many messages are left out here." };
-  const text = `The provider would refuse the input without it. ${RULES[bridge.rule].meaning}`;
+  const text = `The provider would refuse the input without it. ${ruleNamed(bridge.rule).meaning}`;
   return withSource({ code: "bridge", text }, bridge.rule, dialect);
 }
 

@@ -4,39 +4,24 @@ import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messag
 import { isAIMessage } from "../../history/call.js";
 import { createFollowing, type Follower } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
-import { misplacedSystem, type Target } from "../contract/rule.js";
+import type { Target } from "../contract/author.js";
 import { cacheMarksIn, withLastMarks } from "../contract/text-fields.js";
-import { DIALECT_NAMES, DIALECTS } from "../table/dialects.js";
-import { sizeOfInput } from "./shorten.js";
-import type { Change, Step } from "./step.js";
-import { listCalls, nameCalls } from "./steps/calls.js";
 import {
-  carryMedia,
-  cleanContent,
-  dropRefusedFields,
-  fillBlanks,
-  isEmptied,
-  mendTexts,
-  passFields,
-} from "./steps/content.js";
-import { limitMedia } from "./steps/media.js";
-import { fitStoredItems, keepOwnState } from "./steps/own-state.js";
-import { BatchMedia, describesMedia, partResult } from "./steps/result-media.js";
-import { bridgeBetween, isMerged, mayMerge, mergeRun, systemInFront } from "./steps/turns.js";
-
-/** Each of them changes messages one by one, in this order. Each step reads from the dialect what to do. */
-const FORM_STEPS: readonly Step[] = [
-  listCalls,
-  mendTexts,
-  keepOwnState,
-  dropRefusedFields,
-  carryMedia,
-  cleanContent,
-  fillBlanks,
-  nameCalls,
-  fitStoredItems,
-  passFields,
-];
+  bridgeBetween,
+  isMerged,
+  mayMerge,
+  mergeRun,
+  misplacedSystem,
+  systemInFront,
+} from "../rules/order.js";
+import { passFields } from "../rules/reasoning.js";
+import type { Change } from "../rules/rule.js";
+import { STEPS } from "../rules/rules.js";
+import { isEmptied } from "../rules/texts.js";
+import { DIALECT_NAMES, DIALECTS } from "../table/dialects.js";
+import { limitMedia } from "./limit-media.js";
+import { BatchMedia, describesMedia, partResult } from "./result-media.js";
+import { sizeOfInput } from "./shorten.js";
 
 /**
  * Messages on their way to the form that a provider accepts. Each is formed alone. Then adjacent messages are merged
@@ -71,7 +56,7 @@ class Projection implements Follower {
   constructor(target: Target, first: readonly BaseMessage[]) {
     this.first = first;
     this.#target = target;
-    this.#steps = FORM_STEPS.map((step) => step(target));
+    this.#steps = STEPS.map((step) => step(target));
     this.#passFields = passFields(target);
     this.#limitMedia = limitMedia(target);
   }

@@ -7,7 +7,8 @@ import { createFollowing, createMemo, type Follower } from "../../history/follow
 import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
-import type { Counted, Target } from "../contract/rule.js";
+import type { Target } from "../contract/author.js";
+import type { Counted } from "../contract/dialect.js";
 import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
 import type { Conversation } from "./projection.js";
 

@@ -17,7 +17,8 @@ import { callIdOf, createPlaceholder, isResult } from "../../history/result.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { type Block, isNotedOwn, type Target } from "../contract/rule.js";
+import { isNotedOwn, type Target } from "../contract/author.js";
+import type { Block } from "../contract/dialect.js";
 import {
   answeredIds,
   computerItems,
@@ -27,8 +28,8 @@ import {
   type WaitingCall,
   waitingCalls,
 } from "../makers/openai/stored-items.js";
+import { isOwnMessage } from "../rules/state.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
-import { isOwnMessage } from "./steps/own-state.js";
 
 /**
  * The messages without lost calls, and with a text for each result that cannot be sent. The same array if there are

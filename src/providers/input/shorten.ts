@@ -11,9 +11,9 @@ import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
 import { beginningOf } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
-import type { Block, Fields } from "../contract/rule.js";
+import type { Block, Fields } from "../contract/dialect.js";
 import { reasoningOf, withReasoning } from "../host-fields/fields.js";
-import { isResultMedia } from "./steps/result-media.js";
+import { isResultMedia } from "./result-media.js";
 
 /** A message's tokens, with the reasoning that is sent back in its own field. */
 export function sizeOf(message: BaseMessage): number {

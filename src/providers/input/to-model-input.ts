@@ -12,17 +12,17 @@ import { countTextTokens } from "../../history/text-tokens.js";
 import { flattenVisible, visibleHistory } from "../../history/visible-history.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
+import { type Asked, compactedAt, readingOf, type Target } from "../contract/author.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { isChatModel } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import { type Asked, compactedAt, misplacedSystem, readingOf, type Target } from "../contract/rule.js";
+import { misplacedSystem, plainRoles, systemInFront } from "../rules/order.js";
 import { identityOf, innermost } from "../table/dialect-of.js";
 import { dialectNamed, targetOf } from "../table/dialects.js";
 import { type Bound, type FittedInput, fitInput } from "./bounds.js";
 import type { Conversation } from "./projection.js";
 import { mostMessagesOf, type Reduction, reduceConversation } from "./reduction.js";
 import { settleServerCalls } from "./server-calls.js";
-import { plainRoles, systemInFront } from "./steps/turns.js";
 
 /** The options of `toModelInput`. */
 export interface ModelInputOptions {

@@ -6,7 +6,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { decodeBase64, hashText } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import type { Media, MediaLimits } from "../contract/rule.js";
+import type { Media, MediaLimits } from "../contract/dialect.js";
 import { readMedia } from "./media.js";
 
 /** A picture, sound or file in a message, as far as it can be told without decoding it. */

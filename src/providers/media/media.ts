@@ -3,7 +3,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { asText, decodeBase64Text, encodeBase64 } from "../../shared/json.js";
 import { isRecord, nativeClassOf, pickFields, textIn } from "../../shared/values.js";
-import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "../contract/rule.js";
+import type { Block, Dialect, Fields, Media, MediaForm, MediaKind, Source } from "../contract/dialect.js";
 import { DIALECTS } from "../table/dialects.js";
 
 /** The block as it can be sent: itself, or in the provider's form. Undefined if it must be described. */

@@ -17,9 +17,9 @@ import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith, recordsIn, textIn } from "../../shared/values.js";
 import { boundView, viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
+import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/author.js";
 import { isChatModel, partsOf, withParameters } from "../contract/model-view.js";
 import { inKnownApi } from "../contract/openai-api.js";
-import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/rule.js";
 import { isFailedSample } from "../failure/failed-sample.js";
 import {
   isAbortError,

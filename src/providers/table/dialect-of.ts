@@ -1,10 +1,10 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
+import { RESPONSES } from "../contract/author.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { endpointOf, hostOf, isChatModel, OPENAI, originOf } from "../contract/model-view.js";
 import { apiOf } from "../contract/openai-api.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import { RESPONSES } from "../contract/rule.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
 import { bedrockModels } from "../makers/bedrock/dialect.js";
 import { compatibleModels } from "../makers/compatible/dialect.js";

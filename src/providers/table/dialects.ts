@@ -1,10 +1,11 @@
 import { InvalidSettingError } from "../../errors.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { didYouMean } from "../../shared/text.js";
+import type { Target } from "../contract/author.js";
+import { type Dialect, type Fields, isOf } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import { type Dialect, type Fields, isOf, type Target } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";

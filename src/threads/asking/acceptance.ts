@@ -5,8 +5,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
+import { mayHaveWritten } from "../../providers/contract/author.js";
 import type { ModelIdentity } from "../../providers/contract/provider.js";
-import { mayHaveWritten } from "../../providers/contract/rule.js";
 import { addressOf } from "../../providers/failure/model-failure.js";
 import { sizeOfInput } from "../../providers/input/shorten.js";
 import { identityOf, innermost } from "../../providers/table/dialect-of.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { measureInput } from "../../../src/history/measure.js";
 import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
-import { compactedAt } from "../../../src/providers/contract/rule.js";
+import { compactedAt } from "../../../src/providers/contract/author.js";
 import { sizeOfInput } from "../../../src/providers/input/shorten.js";
 import { dialectNamed } from "../../../src/providers/table/dialects.js";
 import { policyOf, turnsOf } from "../../support/long-histories.js";

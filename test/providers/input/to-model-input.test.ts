@@ -5,11 +5,11 @@ import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js"
 import { sumTokens } from "../../../src/history/size.js";
 import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { explainInput, toModelInput } from "../../../src/index.js";
-import { validateHistory } from "../../../src/providers/check/validate-history.js";
 import type { DialectName } from "../../../src/providers/contract/dialect-name.js";
 import { wordsOf } from "../../../src/providers/failure/own-words.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { reasoningOf } from "../../../src/providers/host-fields/fields.js";
+import { validateHistory } from "../../../src/providers/rules/validate-history.js";
 import { DIALECTS } from "../../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { snapshot } from "../../support/plain-messages.js";

@@ -12,10 +12,10 @@ import {
 import { asText, parseJson } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
+import type { Fields } from "../../contract/dialect.js";
 import { callFieldsIn } from "../../contract/model-view.js";
 import { byLangChain, type PromptCacheMarks, type Provider } from "../../contract/provider.js";
 import { closed, isStrict, type Json, schemasIn } from "../../contract/response-format.js";
-import type { Fields } from "../../contract/rule.js";
 
 type Options = Parameters<BaseChatModel["_generate"]>[1];
 type Rest = [runManager?: Parameters<BaseChatModel["_generate"]>[2]];

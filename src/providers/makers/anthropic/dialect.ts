@@ -3,10 +3,8 @@
 import { serverResultId } from "../../../history/server-tools.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord } from "../../../shared/values.js";
-import { overOpenAI } from "../../contract/openai-protocol.js";
 import {
   COMMON,
-  confirmed,
   type Dialect,
   type Fields,
   isOf,
@@ -14,7 +12,9 @@ import {
   type MediaLimits,
   PLAIN_NAME,
   type Source,
-} from "../../contract/rule.js";
+} from "../../contract/dialect.js";
+import { overOpenAI } from "../../contract/openai-protocol.js";
+import { confirmed } from "../../contract/rule.js";
 
 /**
  * Blocks that only Anthropic's models can read, and that LangChain's client sends back as they are. It leaves out

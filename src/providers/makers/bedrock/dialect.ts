@@ -2,17 +2,8 @@
 
 import { asText } from "../../../shared/json.js";
 import { isRecord } from "../../../shared/values.js";
-import {
-  COMMON,
-  confirmed,
-  type Dialect,
-  EVERYWHERE,
-  type Fields,
-  INFERRED,
-  inferred,
-  isOf,
-  type MediaForm,
-} from "../../contract/rule.js";
+import { COMMON, type Dialect, type Fields, isOf, type MediaForm } from "../../contract/dialect.js";
+import { confirmed, EVERYWHERE, INFERRED, inferred } from "../../contract/rule.js";
 
 /** Reasoning with its signature, or encrypted. The client sends it back as it is. */
 const REASONING = "reasoning_content";

@@ -4,17 +4,9 @@
  */
 
 import { isRecord } from "../../../shared/values.js";
+import { COMMON, type Dialect, type Fields, isOf, type MediaForm } from "../../contract/dialect.js";
 import { IMAGE_URL, openaiCompatible } from "../../contract/openai-protocol.js";
-import {
-  COMMON,
-  confirmed,
-  type Dialect,
-  EVERYWHERE,
-  type Fields,
-  inferred,
-  isOf,
-  type MediaForm,
-} from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, inferred } from "../../contract/rule.js";
 
 const NO_ELEMENT = "Each message must have at least one content element.";
 

@@ -1,7 +1,8 @@
 /** The rules of Alibaba's DashScope (Qwen): the OpenAI-compatible endpoint and the native one. */
 
+import type { Dialect } from "../../contract/dialect.js";
 import { CHAT_CLIENT, CHAT_MEDIA } from "../../contract/openai-protocol.js";
-import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, INFERRED } from "../../contract/rule.js";
 
 const PREFIX = "<400> InternalError.Algo.InvalidParameter:";
 

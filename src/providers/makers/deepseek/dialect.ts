@@ -1,7 +1,8 @@
 /** The rules of DeepSeek. */
 
+import type { Dialect } from "../../contract/dialect.js";
 import { CHAT_CLIENT, FOLLOWED_BY_RESULTS } from "../../contract/openai-protocol.js";
-import { confirmed, type Dialect, EVERYWHERE, INFERRED } from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, INFERRED } from "../../contract/rule.js";
 
 export const deepseek = {
   ...CHAT_CLIENT,

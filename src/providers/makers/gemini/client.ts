@@ -8,10 +8,10 @@ import { copyMessage } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
+import type { Block } from "../../contract/dialect.js";
 import { sendingAs } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
 import { mapSchemas } from "../../contract/response-format.js";
-import type { Block } from "../../contract/rule.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
 
 export const geminiProvider: Provider = {

@@ -2,18 +2,16 @@
 
 import { asText } from "../../../shared/json.js";
 import { isRecord, textIn } from "../../../shared/values.js";
-import { overOpenAI } from "../../contract/openai-protocol.js";
 import {
   COMMON,
-  confirmed,
   type Dialect,
-  EVERYWHERE,
-  INFERRED,
   isOf,
   type MediaForm,
   type MediaLimits,
   PLAIN_NAME,
-} from "../../contract/rule.js";
+} from "../../contract/dialect.js";
+import { overOpenAI } from "../../contract/openai-protocol.js";
+import { confirmed, EVERYWHERE, INFERRED } from "../../contract/rule.js";
 
 /*
  * Thought signatures, as `ChatGoogle` stores them: on entries of `tool_calls`, on content blocks, and for a plain text

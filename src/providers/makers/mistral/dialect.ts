@@ -1,16 +1,8 @@
 /** The rules of Mistral's own validator. vLLM uses the same validator for Mistral's models. */
 
+import { COMMON, type Dialect, isOf, type MediaLimits } from "../../contract/dialect.js";
 import { IMAGE_URL, overOpenAI } from "../../contract/openai-protocol.js";
-import {
-  COMMON,
-  confirmed,
-  type Dialect,
-  EVERYWHERE,
-  fromSource,
-  INFERRED,
-  isOf,
-  type MediaLimits,
-} from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, fromSource, INFERRED } from "../../contract/rule.js";
 
 /** The texts in `fromSource` were read there. */
 const VALIDATOR = "mistralai/mistral-common/blob/main/src/mistral_common/protocol/instruct/validator.py";

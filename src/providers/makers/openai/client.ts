@@ -4,10 +4,10 @@ import { copyMessage } from "../../../history/message.js";
 import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { hasMethods, isRecord, madeOnce, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
+import type { Block, Fields } from "../../contract/dialect.js";
 import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
-import type { Block, Fields } from "../../contract/rule.js";
 import { runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */

@@ -2,23 +2,21 @@
 
 import { textIn } from "../../../shared/values.js";
 import {
+  COMMON,
+  type Dialect,
+  isOf,
+  type MediaForm,
+  type MediaLimits,
+  PLAIN_NAME,
+} from "../../contract/dialect.js";
+import {
   CHAT_CLIENT,
   CHAT_MEDIA,
   CHAT_RULES,
   IMAGE_URL,
   WRONG_PATTERN,
 } from "../../contract/openai-protocol.js";
-import {
-  COMMON,
-  confirmed,
-  type Dialect,
-  EVERYWHERE,
-  inferred,
-  isOf,
-  type MediaForm,
-  type MediaLimits,
-  PLAIN_NAME,
-} from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, inferred } from "../../contract/rule.js";
 import { storedOutput } from "./stored-items.js";
 
 /** The client sends these as they are, if a list has nothing else. It writes any other list as JSON. */

@@ -6,7 +6,7 @@ import { contentText } from "../../../history/message.js";
 import { isResult, type PlaceholderCause } from "../../../history/result.js";
 import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
-import type { Fields } from "../../contract/rule.js";
+import type { Fields } from "../../contract/dialect.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 const CUSTOM_ITEM_IDS = "__openai_custom_tool_call_ids__";

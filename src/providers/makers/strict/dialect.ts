@@ -8,8 +8,9 @@
  */
 
 import { pickFields } from "../../../shared/values.js";
+import { COMMON, type Dialect } from "../../contract/dialect.js";
 import { IMAGE_URL } from "../../contract/openai-protocol.js";
-import { COMMON, confirmed, type Dialect, INFERRED, type RuleName, type Rules } from "../../contract/rule.js";
+import { confirmed, INFERRED, type RuleName, type StatedRules } from "../../contract/rule.js";
 
 type Demanding =
   | "openai"
@@ -77,6 +78,6 @@ export function strictOf(others: Readonly<Record<Demanding, Dialect>>) {
   } as const satisfies Dialect;
 }
 
-function rulesOf({ rules }: Dialect, ...names: readonly RuleName[]): Rules {
+function rulesOf({ rules }: Dialect, ...names: readonly RuleName[]): StatedRules {
   return pickFields(rules, (name) => names.some((wanted) => wanted === name));
 }

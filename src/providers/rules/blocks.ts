@@ -1,54 +1,93 @@
-/** The steps that change what a message says. */
+/** The rules about content: its form, blocks and fields of other makers, pictures and files, prompt cache marks. */
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
-import { isAIMessage } from "../../../history/call.js";
-import { isBlankMessage } from "../../../history/change-calls.js";
-import { contentText, copyMessage, withTextFor, withWellFormedTexts } from "../../../history/message.js";
-import { NO_OUTPUT } from "../../../history/result.js";
-import { isRecord } from "../../../shared/values.js";
-import { isBlank, isBlankText, isOfResponse, textOf } from "../../check/validate-history.js";
-import {
-  type Block,
-  type Dialect,
-  isNotedOwn,
-  type MediaForm,
-  mayHaveWritten,
-  type Target,
-} from "../../contract/rule.js";
-import { withSentFields } from "../../contract/text-fields.js";
-import {
-  hasReasoningField,
-  REASONING_FIELD,
-  reasoningOf,
-  withoutHostFields,
-} from "../../host-fields/fields.js";
-import { isSendable, readMedia, sendableBlock } from "../../media/media.js";
-import { isForeignBlock, isLeftOut } from "../../table/dialects.js";
-import type { Step } from "../step.js";
+import { callBlockOf, isAIMessage } from "../../history/call.js";
+import { contentText, copyMessage, withTextFor } from "../../history/message.js";
+import { listOf } from "../../history/read-messages.js";
+import { isRecord } from "../../shared/values.js";
+import { askedFor, isNotedOwn, mayHaveWritten, type Target } from "../contract/author.js";
+import { type Block, type Dialect, type Fields, isOf, type MediaForm } from "../contract/dialect.js";
+import { cacheMarksIn, unsentFields, withSentFields } from "../contract/text-fields.js";
+import { isSendable, readMedia, sendableBlock } from "../media/media.js";
+import { isForeignBlock, isLeftOut } from "../table/dialects.js";
+import { BROKEN, blockType, inEach, type Rule, type Step } from "./rule.js";
+import { findBlankTexts, isBlankText, textOf } from "./texts.js";
+
+/** Fields of text blocks that the provider is known to refuse are left out. */
+export const TEXT_FIELDS: Rule = {
+  name: "foreign-field",
+  about: "content",
+  meaning: "A text block has a field that the provider refuses.",
+  find: inEach(({ content, message }, dialect) => {
+    const names = listOf(content).flatMap((block) =>
+      unsentFields(block, message, { dialect, modelId: undefined }),
+    );
+    return names[0] !== undefined && { name: names[0] };
+  }),
+  step: (target) => (message) => withSentFields(message, target),
+};
+
+/** Providers also count the tools' marks, which are not in a history. The input's last marks are sent. */
+export const CACHE_MARKS: Rule = {
+  name: "cache-marks",
+  about: "content",
+  meaning: "More blocks have a mark for the prompt cache than the provider takes.",
+  find: (messages, { most }) => {
+    const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
+    const index = marks[most?.marks ?? marks.length];
+    return index === undefined ? [] : [{ index, name: String(marks.length) }];
+  },
+};
 
 /*
- * Replaces lone surrogates, which appear when a program cuts a text in the middle of an emoji. JSON has no place for
- * them, so providers refuse the whole request, and each one after it.
- */
-
-export const mendTexts: Step = () => withWellFormedTexts;
-
-/*
- * Leaves out the fields of text blocks that the provider refuses.
- */
-
-export const dropRefusedFields: Step = (target) => (message) => withSentFields(message, target);
-
-/*
- * Replaces what another provider made with a text, if it says something, and leaves it out otherwise. The same holds for
+ * What another provider made is replaced with a text, if it says something, and left out otherwise. The same holds for
  * blank texts that the provider refuses. Other blocks stay, also those that nobody knows. If the client accepts only
  * texts, a list is joined into one. An empty list becomes an empty text, because some clients lose the calls beside it.
  */
 
-export const cleanContent: Step = (target) => (message) => {
+const cleanContent: Step = (target) => (given) => {
+  const message = withMedia(given, target);
   const content = cleanedContent(message, target);
   return content === message.content ? message : copyMessage(message, { content });
 };
+
+export const CLEAN_BLOCKS: readonly Rule[] = [
+  {
+    name: "content-form",
+    about: "content",
+    meaning: "The content is neither a text nor a list of blocks, or the client cannot send it in this form.",
+    find: inEach(({ content, message, role }, dialect) => {
+      const takesList = role === "system" || dialect.blocksIn.some((type) => type === message.type);
+      return typeof content !== "string" && !(Array.isArray(content) && takesList) && BROKEN;
+    }),
+    step: cleanContent,
+  },
+  {
+    name: "foreign-block",
+    about: "content",
+    meaning: "A content block has another provider's form.",
+    find: inEach(({ content, message, role }, dialect) => {
+      // What a model wrote is not a fault for the one that was asked. Who is asked now is not known here.
+      if (!Array.isArray(content) || askedFor(message) !== undefined) return undefined;
+      const form = formOf(message, dialect);
+      const foreign = content.find((block) => {
+        if (!isRecord(block) || block["type"] === "text") return !isRecord(block);
+        if (role !== "assistant" && isOfResponse(block)) return true;
+        if (readMedia(block) === undefined) return isForeignBlock(block, dialect);
+        return form === undefined || !isSendable(block, form);
+      });
+      return foreign !== undefined && { name: blockType(foreign) };
+    }),
+    step: cleanContent,
+  },
+  {
+    name: "blank-text",
+    about: "content",
+    meaning: "A text, or a text block, is empty or blank.",
+    find: findBlankTexts,
+    step: cleanContent,
+  },
+];
 
 function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const { dialect } = target;
@@ -124,7 +163,7 @@ function formOf({ type }: BaseMessage, { media }: Dialect): MediaForm | undefine
  * provider does not accept stay unchanged. The next step replaces them with a text description.
  */
 
-export const carryMedia: Step = (target) => (message) => {
+function withMedia(message: BaseMessage, target: Target): BaseMessage {
   const { content } = message;
   const form =
     isAIMessage(message) && !mayHaveWritten(message, target) ? undefined : formOf(message, target.dialect);
@@ -135,67 +174,15 @@ export const carryMedia: Step = (target) => (message) => {
   return blocks.every((block, index) => block === content[index])
     ? message
     : copyMessage<BaseMessage>(message, { content: blocks });
-};
+}
 
 function isText(block: Block): boolean {
   return !isRecord(block) || block["type"] === "text";
 }
 
-/*
- * Drops or fills messages that say nothing.
- *
- * Some providers reject an assistant message with neither text nor calls, so it is dropped there. A blank system
- * message is also dropped. A user message or a tool result has its place in the turn and must stay. It gets a short
- * text if the provider demands one.
- */
+const isReasoning = isOf("thinking", "redacted_thinking", "reasoning");
 
-const EMPTY_MESSAGE = "(empty message)";
-
-export const fillBlanks: Step =
-  ({ dialect }) =>
-  (message) => {
-    const { type, content } = message;
-    const { rules } = dialect;
-    if (isAIMessage(message)) return rules["empty-assistant"] && isSilent(message) ? undefined : message;
-    if (!isBlank(content, dialect)) return message;
-    if (type === "system") return undefined;
-    const isTold = type === "tool" ? rules["blank-result"] : type === "human" && rules["blank-user"];
-    return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;
-  };
-
-function isSilent(message: AIMessage): boolean {
-  return !message.tool_calls?.length && isBlankMessage(message);
+/** Whether only a response can have the block: a call, or a model's thoughts. */
+function isOfResponse(block: Fields): boolean {
+  return isReasoning(block) || callBlockOf(block) !== undefined;
 }
-
-/** Whether a response now says nothing, because all of it was for another model. */
-export function isEmptied(before: BaseMessage, after: BaseMessage): boolean {
-  if (before === after || !isAIMessage(after) || !isAIMessage(before) || !isSilent(after)) return false;
-  return !isSilent(before) || (Array.isArray(before.content) && before.content.length > 0);
-}
-
-/*
- * Keeps what the target's host put into its own model's messages, and removes it elsewhere. Its client decides what is
- * sent: see `host-fields`.
- *
- * DeepSeek's thinking mode demands earlier responses' reasoning. It accepts empty reasoning if it is lost, or if
- * another model wrote the message. Without thinking it ignores the field.
- */
-
-export const passFields: Step = (target) => {
-  const { rules, hasHostFields } = target.dialect;
-  const isDemanded = rules["missing-reasoning"] !== undefined;
-  return (message) => {
-    if (!isAIMessage(message)) return message;
-    const isOwn = mayHaveWritten(message, target);
-    const own =
-      (isOwn && hasHostFields) || isNotedOwn(message, target)
-        ? message
-        : withoutHostFields(message, isDemanded ? [REASONING_FIELD] : []);
-    const reasoning = (isOwn && reasoningOf(message)) || "";
-    const isGiven = hasReasoningField(own) && own.additional_kwargs[REASONING_FIELD] === reasoning;
-    if (!isDemanded || isGiven) return own;
-    return copyMessage(own, {
-      additional_kwargs: { ...own.additional_kwargs, [REASONING_FIELD]: reasoning },
-    });
-  };
-};

@@ -1,27 +1,28 @@
-/** The steps that change the calls of messages. */
+/** The rules about calls: where they stand, their arguments, their ids and their names. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { ToolCall } from "@langchain/core/messages/tool";
-import { argumentsIn, callBlockOf, isAIMessage, readCall } from "../../../history/call.js";
-import { withListedCalls } from "../../../history/change-calls.js";
-import { copyMessage } from "../../../history/message.js";
-import { callIdOf, isResult } from "../../../history/result.js";
-import { callerIdOf, serverCallId } from "../../../history/server-tools.js";
-import { hashText, parseJson, toJson } from "../../../shared/json.js";
-import { recordsIn } from "../../../shared/values.js";
-import { isOwn, PLAIN_NAME, type Target } from "../../contract/rule.js";
-import { isForeignBlock } from "../../table/dialects.js";
-import type { Step } from "../step.js";
-import { isOwnMessage } from "./own-state.js";
+import { argumentsIn, callBlockOf, isAIMessage, readCall } from "../../history/call.js";
+import { isWritable, withListedCalls } from "../../history/change-calls.js";
+import { copyMessage } from "../../history/message.js";
+import { callIdOf, isResult } from "../../history/result.js";
+import { callerIdOf, serverCallId } from "../../history/server-tools.js";
+import { hashText, parseJson, toJson } from "../../shared/json.js";
+import { recordsIn } from "../../shared/values.js";
+import { isOwn, type Target } from "../contract/author.js";
+import { type Dialect, PLAIN_NAME } from "../contract/dialect.js";
+import { isForeignBlock } from "../table/dialects.js";
+import { BROKEN, blockType, type Fault, inEach, type Rule, type SentMessage, type Step } from "./rule.js";
+import { isOwnMessage } from "./state.js";
 
 /*
- * Sends every call in `tool_calls` and nowhere else. The result of a call with bad arguments says what was wrong.
+ * All calls are sent in `tool_calls` and nowhere else. The result of a call with bad arguments says what was wrong.
  *
  * The target's own blocks of the same calls stay in their places. Also a call that the provider's code made stays a
  * block, because only the block names the code that waits for it.
  */
 
-export const listCalls: Step = (target) => (message) => {
+const listCalls: Step = (target) => (message) => {
   if (!isAIMessage(message)) return message;
   const isKept = isOwn(message, target) || isCalledByCode(message, target);
   return isKept && hasBlocksOfCalls(message, target) ? message : withListedCalls(message);
@@ -64,6 +65,53 @@ function hasBlocksOfCalls(
   );
 }
 
+export const LISTED_CALLS: readonly Rule[] = [
+  {
+    name: "arguments",
+    about: "content",
+    meaning: "The arguments of a call are not a JSON object.",
+    find: inCalls(({ args }) => !isWritable(args)),
+    step: listCalls,
+  },
+  {
+    name: "empty-calls",
+    about: "content",
+    meaning: "The client would send an empty list of calls.",
+    find: inEach(({ message, calls, role }, { callPlaces }) => {
+      const raw: unknown = message.additional_kwargs?.["tool_calls"];
+      const isEmpty = calls.length === 0 && Array.isArray(raw) && raw.length === 0;
+      return isEmpty && role === "assistant" && callPlaces.includes("raw") && BROKEN;
+    }),
+    step: listCalls,
+  },
+  {
+    name: "text-after-call",
+    about: "order",
+    meaning: "Within one message, text follows a call.",
+    find: inEach(({ content, calls }) => {
+      const types = Array.isArray(content) ? content.map(blockType) : [];
+      const firstCall = types.indexOf("tool_use");
+      return firstCall >= 0 && types.lastIndexOf("text") > firstCall && { ids: calls.map(({ id }) => id) };
+    }),
+    step: listCalls,
+  },
+];
+
+type SentCall = SentMessage["calls"][number];
+
+/** The `find` of a rule about the calls of each message, one by one. */
+function inCalls(
+  isBroken: (call: SentCall, dialect: Dialect) => boolean,
+  placeOfValue: "id" | "name" = "id",
+): Rule["find"] {
+  return (messages, dialect) =>
+    messages.flatMap(({ calls, index }) =>
+      calls.flatMap((call): Fault[] =>
+        isBroken(call, dialect) ? [{ index, [placeOfValue]: call[placeOfValue] }] : [],
+      ),
+    );
+}
+
 /*
  * Gives calls names and ids that the provider accepts, and each result its call's name and id.
  *
@@ -73,7 +121,7 @@ function hasBlocksOfCalls(
  * new. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
-export const nameCalls: Step = ({ dialect }) => {
+const nameCalls: Step = ({ dialect }) => {
   const { rules } = dialect;
   const isThreadWide = rules["repeated-call-id"] !== undefined;
   let idFor = uniqueIds(dialect.callId);
@@ -157,4 +205,64 @@ function uniqueIds(legal: RegExp): (id: string, place: string) => string {
 /** A message's own id stays the same when earlier messages change. Its index does not. */
 function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
+}
+
+export const NAMED_CALLS: readonly Rule[] = [
+  {
+    name: "call-id",
+    about: "content",
+    meaning: "The id of a call or of its result has the wrong form.",
+    find: (messages, dialect) =>
+      messages.flatMap(({ message, calls, index }) => {
+        const ids = [...(isResult(message) ? [callIdOf(message)] : []), ...calls.map(({ id }) => id)];
+        return ids.flatMap((id): Fault[] => (dialect.callId.test(id) ? [] : [{ index, id }]));
+      }),
+    step: nameCalls,
+  },
+  {
+    name: "repeated-call-id",
+    about: "pairing",
+    meaning: "A call has the id of a call of an earlier response.",
+    find: (messages) => {
+      const used = new Set<string>();
+      return messages.flatMap(({ calls, index }) => {
+        const own = [...new Map(calls.map((call) => [call.id, call])).values()];
+        return againIn(own, used, index);
+      });
+    },
+    step: nameCalls,
+  },
+  {
+    name: "duplicate-call-id",
+    about: "pairing",
+    meaning: "Two calls of one response have the same id.",
+    find: (messages) => messages.flatMap(({ calls, index }) => againIn(calls, new Set(), index)),
+    step: nameCalls,
+  },
+  {
+    name: "tool-name",
+    about: "content",
+    meaning: "The name of a called tool has the wrong form.",
+    find: inCalls(({ name }, { toolName }) => !toolName.test(name), "name"),
+    step: nameCalls,
+  },
+  {
+    name: "message-name",
+    about: "content",
+    meaning: "The name of a message has the wrong form.",
+    find: inEach(
+      ({ message }) =>
+        hasName(message) && !PLAIN_NAME.test(String(message.name)) && { name: String(message.name) },
+    ),
+    step: nameCalls,
+  },
+];
+
+/** The calls whose id is used, and notes all ids as used. */
+function againIn(calls: readonly SentCall[], used: Set<string>, index: number): readonly Fault[] {
+  return calls.flatMap(({ id }) => {
+    const isUsed = used.has(id);
+    used.add(id);
+    return isUsed ? [{ index, id }] : [];
+  });
 }

@@ -1,10 +1,11 @@
 /** The step that leaves out pictures and files that the provider does not accept. */
 
 import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { copyMessage } from "../../../history/message.js";
-import type { Block, MediaLimits, Target } from "../../contract/rule.js";
-import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../../media/media-limits.js";
-import type { Step } from "../step.js";
+import { copyMessage } from "../../history/message.js";
+import type { Target } from "../contract/author.js";
+import type { Block, MediaLimits } from "../contract/dialect.js";
+import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../media/media-limits.js";
+import type { Step } from "../rules/rule.js";
 
 /*
  * A picture or file that the provider does not accept becomes a sentence that says what it was and why it is not shown.

@@ -13,12 +13,12 @@ import {
   type MessageContent,
   type ToolMessage,
 } from "@langchain/core/messages";
-import { describeBlock } from "../../../history/describe-block.js";
-import { MARKS, SUMMARY_SOURCE } from "../../../history/marks.js";
-import { copyMessage } from "../../../history/message.js";
-import { isRecord } from "../../../shared/values.js";
-import type { Block, Dialect } from "../../contract/rule.js";
-import { readMedia, sendableBlock } from "../../media/media.js";
+import { describeBlock } from "../../history/describe-block.js";
+import { MARKS, SUMMARY_SOURCE } from "../../history/marks.js";
+import { copyMessage } from "../../history/message.js";
+import { isRecord } from "../../shared/values.js";
+import type { Block, Dialect } from "../contract/dialect.js";
+import { readMedia, sendableBlock } from "../media/media.js";
 
 /** A picture or file, and what the result says in its place. */
 interface Moved {
