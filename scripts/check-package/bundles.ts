@@ -8,7 +8,7 @@ import { runInBrowserRealm } from "./run-in-browser-realm.js";
 import { formatBytes, type Sizes } from "./sizes.js";
 
 /** The size that the history entry may add to a bundle that already has LangChain's messages. */
-const HISTORY_BUDGET = 130_000;
+const HISTORY_BUDGET = 140_000;
 const FORBIDDEN_IN_HISTORY = /node_modules\/(?:@langchain\/langgraph|zod)\//;
 
 type Bundle = BuildResult<{ metafile: true; write: false }>;
