@@ -67,10 +67,6 @@ const PRIVATE_TO_LANGGRAPH =
 
 /** Fields of the server's HTTP API, which is documented. The code that guards its routes, or shows its threads, reads them. */
 const FIELDS_OF_THE_API: readonly string[] = ["assistant_id", "run_id"];
-/** A method of LangChain's models has the name of one of LangGraph's graphs. */
-const OF_LANGCHAIN: Readonly<Record<string, readonly string[]>> = {
-  "providers/response/guard-model.ts": ["_streamIterator"],
-};
 const READS_THE_API = /^(?:\.\.\/server\/(?:access|http)|inspector)\//;
 
 /** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
@@ -238,7 +234,7 @@ describe("the source", () => {
   it.each(files.filter(({ path }) => !path.startsWith("threads/langgraph/")))(
     "$path uses no private name of LangGraph",
     ({ path, text }) => {
-      const allowed = READS_THE_API.test(path) ? FIELDS_OF_THE_API : (OF_LANGCHAIN[path] ?? []);
+      const allowed = READS_THE_API.test(path) ? FIELDS_OF_THE_API : [];
       const found: readonly string[] = text.match(PRIVATE_TO_LANGGRAPH) ?? [];
       expect(found.filter((name) => !allowed.includes(name))).toEqual([]);
     },

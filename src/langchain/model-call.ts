@@ -13,12 +13,8 @@ import { withUnusedId } from "../history/taken-ids.js";
 import { countMarkedTools } from "../providers/contract/text-fields.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
-import {
-  type Askable,
-  askGuarded,
-  madeModel,
-  type StreamGuardOptions,
-} from "../providers/response/guard-model.js";
+import type { StreamGuardOptions } from "../providers/response/ask-client.js";
+import { type Askable, askGuarded, madeModel } from "../providers/response/guard-model.js";
 import { safely } from "../shared/json.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import {

@@ -13,7 +13,8 @@ import { failsForGood } from "../../providers/failure/model-failure.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
 import { type PreparedInputOptions, prepareModelInput } from "../../providers/input/to-model-input.js";
 import { bindToolsOnce, type PromptCache, promptCacheMarks } from "../../providers/models/tools.js";
-import { type Askable, askGuarded, type StreamGuardOptions } from "../../providers/response/guard-model.js";
+import type { StreamGuardOptions } from "../../providers/response/ask-client.js";
+import { type Askable, askGuarded } from "../../providers/response/guard-model.js";
 import {
   askByRungs,
   type FurtherRequests,

@@ -25,7 +25,7 @@ import type { FittedInput } from "../../providers/input/bounds.js";
 import type { Reduction } from "../../providers/input/reduction.js";
 import { callsClosedNow } from "../../providers/input/server-calls.js";
 import { mediaOf, type ShownMedia } from "../../providers/media/media-limits.js";
-import type { StreamGuardOptions } from "../../providers/response/guard-model.js";
+import type { StreamGuardOptions } from "../../providers/response/ask-client.js";
 import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { hashText, toJson } from "../../shared/json.js";
