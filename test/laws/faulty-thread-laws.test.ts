@@ -29,7 +29,7 @@ import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 
-const SIZE = 150;
+const SIZE = 100;
 /** Four times the faults take four times the steps. Quadratic work takes up to 16 times. */
 const GREATEST_FACTOR = 4.5;
 

@@ -67,7 +67,8 @@ function bridged(name: Rule["name"], meaning: string, bridge: Bridge): Rule {
     about: "order",
     meaning,
     find: (messages) => {
-      const talk = talkOf(messages);
+      // Some providers have one place for all system messages, so these separate no others.
+      const talk = messages.filter(({ role }) => role !== "system");
       return [undefined, ...talk].flatMap((before, place): Fault[] => {
         const after = talk[place];
         const index = after?.index ?? before?.index ?? 0;
@@ -76,11 +77,6 @@ function bridged(name: Rule["name"], meaning: string, bridge: Bridge): Rule {
     },
     bridge,
   };
-}
-
-/** Some providers have one place for all system messages, so these separate no others. */
-function talkOf(messages: readonly SentMessage[]): readonly SentMessage[] {
-  return messages.filter(({ role }) => role !== "system");
 }
 
 /** The missing message between two others, and the rule that demands it. */
@@ -116,13 +112,11 @@ const MERGED: readonly Rule[] = [
 ];
 
 function inPairs(isBroken: (before: SentMessage, sent: SentMessage) => boolean): Rule["find"] {
-  return (messages) => {
-    const talk = talkOf(messages);
-    return talk.flatMap((sent, place): Fault[] => {
-      const before = talk[place - 1];
+  return (messages) =>
+    messages.flatMap((sent, place): Fault[] => {
+      const before = messages[place - 1];
       return before !== undefined && isBroken(before, sent) ? [{ index: sent.index }] : [];
     });
-  };
 }
 
 /** Whether a message and the one before it may become one. What follows them can decide it. */

@@ -80,11 +80,10 @@ export function isEmptied(before: BaseMessage, after: BaseMessage): boolean {
 
 /** A blank text beside others. What says nothing at all has a rule of its own, apart from a system message. */
 export const findBlankTexts = inEach(({ role, content, calls }, dialect) => {
-  if (isBlank(content, dialect) && KNOWN_ROLES.has(role)) {
-    if (role === "system") return BROKEN;
-    // Beside tool calls, an empty string is not a text, but a blank one is.
-    if (role !== "assistant" || calls.length === 0 || content === "") return undefined;
-  }
+  const saysNothing = isBlank(content, dialect) && calls.length === 0;
+  if (saysNothing && role === "system") return BROKEN;
+  // An empty string is no text beside calls, or in a role that nobody knows.
+  if (content === "" || (saysNothing && KNOWN_ROLES.has(role))) return undefined;
   return listOf(content).some((block) => isBlankText(block, dialect)) && BROKEN;
 });
 

@@ -71,7 +71,7 @@ export const compatibleProvider: Provider = {
     "maximum context length is <limit> tokens and your request has <input> input tokens \\(<output> >",
     // vLLM: "You passed 7681 input tokens and requested 512 output tokens. However, the model's context length is only
     // 8192 tokens, resulting in a maximum input length of 7680 tokens."
-    "passed <input> input tokens and requested <output> output tokens.{0,200}?context length is only <limit> tokens",
+    "passed <input> input tokens and requested <output> output tokens.{0,40}?context length is only <limit> tokens",
     "maximum context length is <limit> tokens",
     // The words of xAI, Groq, llama.cpp, LM Studio, Kimi and MiniMax stand in badlogic/pi-mono,
     // packages/ai/src/utils/overflow.ts.

@@ -65,7 +65,7 @@ export const geminiProvider: Provider = {
     "Image input modality is not enabled",
     // An uploaded file expires after two days: "You do not have permission to access the File xxxx or it may not exist."
     // with status 403 (googleapis/python-genai#1218)
-    "permission to access the File .{0,200}? or it may not exist",
+    "permission to access the File \\S{1,100} or it may not exist",
     // "Request payload size exceeds the limit: 4194304 bytes." (google-gemini/deprecated-generative-ai-android#26)
     "Request payload size exceeds the limit",
   ],

@@ -34,7 +34,7 @@ export const mistralProvider: Provider = {
   ],
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
   overflow: [
-    "Prompt contains <input> tokens.{0,200}?too large for model with <limit> maximum context length",
+    "Prompt contains <input> tokens.{0,40}?too large for model with <limit> maximum context length",
   ],
 };
 
