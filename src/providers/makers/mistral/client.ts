@@ -33,9 +33,7 @@ export const mistralProvider: Provider = {
     "Image input is not enabled",
   ],
   // Status 400: "Prompt contains 300000 tokens, too large for model with 131072 maximum context length"
-  overflow: [
-    "Prompt contains <input> tokens.{0,40}?too large for model with <limit> maximum context length",
-  ],
+  overflow: ["Prompt contains <input> tokens.{0,40}?too large for model with <limit> maximum context length"],
 };
 
 /**
