@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import { EXCEPTIONS, type Exception, type ExceptionKind } from "../../test/wire/unchanged/exceptions.js";
 import type { Found } from "./found.js";
 import { FINAL_TEXT } from "./protocols.js";
-import { isFields, listOf } from "./values.js";
+import type { Exchange } from "./read-exchanges.js";
+import { isFields, listOf, textOf } from "./values.js";
 
 export interface Explained {
   readonly kind: ExceptionKind;
@@ -13,7 +14,7 @@ export interface Explained {
   /** What is compared, and the place in it, as the report writes it. */
   readonly at: RegExp;
   /** What the values must be. Undefined: any. */
-  readonly when?: (found: Found) => boolean;
+  readonly when?: (found: Found, exchange: Exchange) => boolean;
   readonly what: string;
   readonly why: string;
   readonly source?: string;
@@ -26,6 +27,10 @@ function like(what: string): Pick<Exception, "kind" | "what" | "why" | "source">
   const { kind, why, source } = row;
   return { kind, what, why, ...(source !== undefined && { source }) };
 }
+
+const isText = (value: unknown): value is string => typeof value === "string";
+
+const textIn = (part: unknown) => (isFields(part) && isText(part["text"]) ? part["text"] : undefined);
 
 const isEmptyList = (value: unknown) => Array.isArray(value) && value.length === 0;
 
@@ -61,9 +66,8 @@ export const EXPLAINED: readonly Explained[] = [
   {
     kind: "client",
     at: /^(?:error|requests) /,
-    when: ({ words, aloneError, oursError }) =>
-      words === undefined && aloneError !== undefined && oursError === undefined,
-    what: "The turn goes on where the client alone throws.",
+    when: ({ words, aloneError }) => words === undefined && aloneError !== undefined,
+    what: "Where the client alone throws, it is asked once more in the other manner, and the turn goes on.",
     why: "The client cannot read this response, or cannot send what it stored.",
   },
   {
@@ -74,15 +78,16 @@ export const EXPLAINED: readonly Explained[] = [
   },
   {
     ...like("Reasoning and signatures go back in the [fields](#fields-of-hosts) that the host used."),
-    at: /^body .*\.(?:reasoning|reasoning_content|reasoning_details|extra_content)$/,
+    clients: /^(?!ChatAnthropic|ChatGoogle|ChatBedrock)/,
+    at: /^body .*messages\[\](?:\.tool_calls\[\])?\.\w+$/,
     when: isNew,
   },
   {
     kind: "client",
-    at: /^messages .*\.additional_kwargs(?:\.(?:reasoning|reasoning_content|reasoning_details|extra_content))?$/,
+    at: /^messages .*\.additional_kwargs(?:\.\w+)?$/,
     when: isNew,
-    what: "Reasoning and signatures are stored in the fields that the host used.",
-    why: "The client leaves them out, and the host wants them back.",
+    what: "Fields that only the host knows are stored, with their names.",
+    why: "The client leaves them out, and the host may want them back.",
   },
   {
     ...like("A text's signature is sent."),
@@ -128,6 +133,128 @@ export const EXPLAINED: readonly Explained[] = [
     when: ({ alone, ours }) => isEmptyList(alone) && JSON.stringify(ours).includes("[tool_reference"),
   },
   {
+    kind: "rule",
+    at: /^body .*messages\[\]\.(?:tool_calls|function_call)$/,
+    when: ({ alone, ours }) =>
+      ours === undefined && (isEmptyList(alone) || (isFields(alone) && alone["name"] === "")),
+    what: "An empty list of calls, or a call without a name, is not sent.",
+    why: "OpenAI and others refuse an empty list. Hosts write it where there is no call.",
+  },
+  {
+    kind: "client",
+    at: /^(?:messages|body) .*(?:\.(?:encrypted_content|status|annotations|phase|thoughtSignature|content)|\.summary\[\]\.index)$/,
+    when: ({ alone, ours }) => alone === undefined || ours === undefined,
+    what: "A streamed response has all fields of its items, and no numbers of pieces.",
+    why: "The client leaves them out of a stream, and keeps them in one piece.",
+  },
+  {
+    kind: "client",
+    at: /^(?:messages .*(?:\.invalid_tool_calls|\.content(?:\[\](?:\.input)?)?)|body .*\.content\[\]\.input\.\w+)$/,
+    clients: /^ChatAnthropic$/,
+    when: ({ alone, ours }) =>
+      alone === undefined ||
+      JSON.stringify([alone]).includes('"input_json_delta"') ||
+      JSON.stringify([alone]).includes('"args":"{') ||
+      (alone === "" && ours !== undefined),
+    what: "The streamed input of a call is in its block.",
+    why: "The client leaves the pieces of the input beside it.",
+  },
+  {
+    kind: "client",
+    clients: /^ChatAnthropic$/,
+    at: /^body .*\.content(?:\[\])?$/,
+    when: ({ alone, ours }) =>
+      /advisor|web_fetch|code_execution|mcp_tool/.test(JSON.stringify([alone, ours])),
+    what: "A call of a provider's tool goes back with its result. Without its partner, either becomes a text.",
+    why: "The client leaves out some results, and Anthropic refuses a call without one and a result without its call.",
+  },
+  {
+    kind: "client",
+    clients: /^ChatOpenAI \(Responses\)/,
+    at: /^body .*input\.roles$/,
+    when: ({ alone, ours }) =>
+      isText(alone) && isText(ours) && alone.replace(" user", "") !== ours && ours.includes("_output"),
+    what: "Each item of a response goes back.",
+    why: "The client leaves out items of a stream that it does not know.",
+  },
+  {
+    kind: "thread",
+    at: /^body .*(?:input\.roles|\.content)$/,
+    when: ({ alone, ours }) =>
+      /tool_search|"thinking"/.test(JSON.stringify(alone)) &&
+      !/tool_search|"thinking"/.test(JSON.stringify(ours)),
+    what: "What only its author can read is not sent to a model of another name.",
+    why: "These recordings have no note of who was asked, so names decide, and an alias has another one.",
+  },
+  {
+    kind: "rule",
+    at: /^body .*(?:messages|contents)\.roles$/,
+    when: ({ alone, ours }) => alone === "user assistant user" && ours === "assistant user",
+    what: "What is before a compaction is not sent.",
+    why: "The provider has compacted it, and reads nothing before it.",
+  },
+  {
+    kind: "rule",
+    at: /^body .*messages\.roles$/,
+    when: ({ alone, ours }) => isText(alone) && ours === `${alone} user` && alone.endsWith(" tool"),
+    what: "Pictures and files of results go in a user message after them.",
+    why: "OpenAI refuses them in a result, and of other hosts nobody knows it.",
+  },
+  {
+    kind: "rule",
+    at: /^body .*\.image_url$/,
+    when: ({ alone, ours }) => isText(alone) && isFields(ours) && ours["url"] === alone,
+    what: "The address of a picture goes in an object.",
+    why: "It is the form that all hosts with this protocol take.",
+  },
+  {
+    ...like("A picture that the model made is sent as `inlineData`, with its signature."),
+    clients: /^ChatGoogle\b(?!Gen)/,
+    at: /^body .*parts\[\]\.type$/,
+    when: ({ alone, ours }) => alone === "inlineData" && ours === undefined,
+  },
+  {
+    kind: "rule",
+    clients: /^ChatGoogle\b|^ChatAnthropic$/,
+    at: /^body .*(?:\.parts|\.content)$/,
+    when: ({ alone, ours }) =>
+      isDeepStrictEqual(
+        listOf(alone).filter((part) => textIn(part)?.trim() !== ""),
+        ours,
+      ),
+    what: "Blank texts are left out.",
+    why: "Anthropic refuses them, and so did Gemini before version 3.",
+  },
+  {
+    kind: "thread",
+    at: /^messages .*\.id$/,
+    when: ({ alone }) => alone === "",
+    what: "A response whose host gives an empty id has one of its own.",
+    why: "A state keeps one message of each id.",
+  },
+  {
+    kind: "thread",
+    at: /^(?:requests count|error error)$/,
+    when: ({ oursError = "" }) => /has not been written yet|is empty: it has neither/.test(oursError),
+    what: "A response that is empty, or only queued, is no answer.",
+    why: "The client stores an empty message, and the turn would end as if the model had said nothing.",
+  },
+  {
+    kind: "thread",
+    clients: /^ChatAnthropic$/,
+    at: /^(?:requests|messages|body|shown) /,
+    when: (_, { body }) => textOf(body).includes('"pause_turn"'),
+    what: "A turn that its provider paused goes on.",
+    why: "The client ends it there, in the middle.",
+  },
+  {
+    kind: "client",
+    at: /^(?:messages|body|shown) /,
+    when: ({ alone }) => isText(alone) && (/generic/.test(alone) || alone.includes("content+name")),
+    what: "A streamed response without a role is an assistant's.",
+    why: "The client makes a message of no role of it.",
+  },
+  {
     ...like("Content that is an empty list becomes an empty text."),
     at: /^body .*\.content$/,
     when: ({ alone, ours }) => isEmptyList(alone) && ours === "",
@@ -146,6 +273,21 @@ export const EXPLAINED: readonly Explained[] = [
     when: ({ oursError = "" }) => /has tool calls and was cut off at its token limit/.test(oursError),
     what: "Calls of a response that was cut off are not run.",
     why: "Their arguments can be whole JSON and still not what the model meant.",
+  },
+  {
+    kind: "client",
+    clients: /^ChatAnthropic$/,
+    at: /^history server-call-without-result$/,
+    when: ({ ours }) => /advisor|web_fetch|code_execution|mcp/.test(String(ours)),
+    what: "The check finds a call whose result the client leaves out.",
+    why: "It judges what the client sends, which Anthropic refuses.",
+  },
+  {
+    kind: "thread",
+    at: /^error error$/,
+    when: ({ way, alone, ours }) => way === "createAgentGraph" && alone === undefined && ours === undefined,
+    what: "A thread that ends with a response asks nobody.",
+    why: "Its turn is over.",
   },
   // Refusals that another form of the history can cure. What is refused for anything else is asked once.
   {
@@ -184,8 +326,10 @@ export const EXPLAINED: readonly Explained[] = [
   },
 ];
 
-export const explanationOf = (client: string, found: Found): Explained | undefined =>
+export const explanationOf = (client: string, found: Found, exchange: Exchange): Explained | undefined =>
   EXPLAINED.find(
     ({ clients, at, when }) =>
-      (clients?.test(client) ?? true) && at.test(`${found.kind} ${found.path}`) && (when?.(found) ?? true),
+      (clients?.test(client) ?? true) &&
+      at.test(`${found.kind} ${found.path}`) &&
+      (when?.(found, exchange) ?? true),
   );

@@ -58,7 +58,9 @@ export class Report {
       count(this.#aloneErrors, `${client.name}: ${oneLine(aloneError).slice(0, 100)}`);
     for (const way of WAYS.slice(1)) {
       const differences = found.filter((difference) => difference.way === way);
-      const faults = differences.filter((difference) => explanationOf(client.name, difference) === undefined);
+      const faults = differences.filter(
+        (difference) => explanationOf(client.name, difference, exchange) === undefined,
+      );
       const has = (...kinds: Found["kind"][]) => faults.some(({ kind }) => kinds.includes(kind));
       counts.pairs += 1;
       if (aloneError !== undefined) counts.aloneErrors += 1;
@@ -95,7 +97,7 @@ export class Report {
 
   #addDifference(part: Part, exchange: Exchange, client: Client, found: Found): void {
     const { way, kind, path, alone, ours } = found;
-    const explained = explanationOf(client.name, found);
+    const explained = explanationOf(client.name, found, exchange);
     if (this.#json) {
       console.log(
         JSON.stringify({

@@ -375,6 +375,23 @@ describe.each(AGENTS)("a stream without a finish reason, under %s,", (_, open) =
     }
   });
 
+  it("is whole if its usage came last, also with fields that only the host knows", async () => {
+    const pieces = [
+      { content: "", reasoning_details: [{ type: "reasoning.text", text: "Hm." }] },
+      { content: "Hi." },
+    ];
+    expect(await ask([chat({}, { finish: null }, pieces)])).toEqual([true]);
+  });
+
+  it("is shown once, and stored with what was shown, if the host gives it an empty id", async () => {
+    const { events = [] } = chat({}, {}, [{ content: "Good " }, { content: "day." }]);
+    const served = await serveAll({ body: {}, events: events.map((event) => ({ ...event, id: "" })) });
+    const thread = open(chatAt(served.url));
+    const { messages } = await thread.send("Hello");
+    expect(messages.filter(({ type }) => type === "ai").map(({ text }) => text)).toEqual(["Good day."]);
+    expect(messagesIn(await thread.values()).at(-1)?.id).toBe(messages.at(-1)?.id);
+  });
+
   it.each(["never", "first", "always", "last piece"] as const)(
     "is asked for again if its usage came elsewhere (%s)",
     async (usage) => {

@@ -68,6 +68,8 @@ export interface Dialect {
   readonly isClosed?: boolean;
   /** Foreign blocks of assistant content that the client silently leaves out. `"all"`: every one. */
   readonly ignoredBlocks: readonly string[] | "all";
+  /** Blocks of results that the client silently leaves out. @default none */
+  readonly ignoredResults?: readonly string[];
   /** Calls and results of provider-run tools that the client sends back. Undefined: all. */
   readonly sentServerBlocks?: readonly string[];
   /** Of these, the types that other providers also have. They are sent only if the message names its maker. */

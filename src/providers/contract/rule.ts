@@ -54,6 +54,8 @@ export interface StatedRule {
   readonly grade: Grade;
   /** Where it was reported, documented or read, below `https://github.com/`. Undefined if nobody has reported it. */
   readonly source: string | undefined;
+  /** The names of models that have been seen to accept what breaks it. Undefined: none is known. */
+  readonly unless?: RegExp;
 }
 
 export type StatedRules = Readonly<Partial<Record<RuleName, StatedRule>>>;

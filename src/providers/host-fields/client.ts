@@ -63,6 +63,7 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
       const added = given.lostAndNoted();
       if (Object.keys(added).length === 0) return;
       const message = new AIMessageChunk({ content: "", additional_kwargs: added });
+      ADDED.add(message);
       yield new ChatGenerationChunk({ text: "", message });
     },
     async _generate(this: BaseChatModel, ...[messages, ...rest]: Parameters<BaseChatModel["_generate"]>) {
@@ -79,6 +80,14 @@ export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): 
   };
   CARRYING.add(members._streamResponseChunks);
   return viewOf(model, members);
+}
+
+/** The chunks that this library puts at the end of a stream. */
+const ADDED = new WeakSet<object>();
+
+/** Whether a chunk only repeats what the client left out of those before it, so it is no piece of the response. */
+export function isAddedChunk(message: object): boolean {
+  return ADDED.has(message);
 }
 
 /** Another program's model can have a client's name. It is unknown how it sends its requests. */

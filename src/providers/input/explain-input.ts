@@ -16,14 +16,13 @@ import type { RuleName } from "../contract/rule.js";
 import { mediaOf } from "../media/media-limits.js";
 import { bridgeBetween } from "../rules/order.js";
 import { ruleNamed } from "../rules/rules.js";
-import { validateHistory } from "../rules/validate-history.js";
+import { brokenRules } from "../rules/validate-history.js";
 import { fitInput } from "./bounds.js";
 import { whyDescribed } from "./limit-media.js";
 import { isResultMedia } from "./result-media.js";
 import {
   boundOf,
   checkInputOptions,
-  identityFor,
   type ModelInputOptions,
   type PreparedInputOptions,
   prepareModelInput,
@@ -67,7 +66,6 @@ export function explainPrepared(
 ): InputExplanation {
   const input = prepareModelInput(history, options).messages as BaseMessage[];
   const { maxTokens, systemPrompt = "" } = options;
-  const { dialect } = identityFor(options);
   const read = isMessageList(history) ? history : readEach(history, () => {});
   // Copies know their places, so the input is made again from copies.
   const copies = Array.from(read, (message, place) => message && copyWithPlace(message, place));
@@ -83,7 +81,7 @@ export function explainPrepared(
   const sentAt = new Map(parts.flatMap((places, index) => places.map((place) => [place, index] as const)));
   const moved = movedIn(copies, parts.flat());
   const broken = new Map<number, RuleName[]>();
-  for (const { rule, index } of validateHistory(marked, dialect))
+  for (const { rule, index } of brokenRules(marked, lists.target.dialect))
     for (const place of marked.slice(index, index + 1).flatMap(placesOf)) addToList(broken, place, rule);
   const causesOf = causeFinder(copies, lists, fitted.changes, maxTokens);
   const { dialect: entry } = lists.target;

@@ -18,7 +18,7 @@ import { passFields } from "../rules/reasoning.js";
 import type { Change } from "../rules/rule.js";
 import { STEPS } from "../rules/rules.js";
 import { isEmptied } from "../rules/texts.js";
-import { DIALECT_NAMES, DIALECTS } from "../table/dialects.js";
+import { DIALECT_NAMES, targetOf } from "../table/dialects.js";
 import { limitMedia } from "./limit-media.js";
 import { BatchMedia, describesMedia, partResult } from "./result-media.js";
 import { sizeOfInput } from "./shorten.js";
@@ -233,6 +233,6 @@ function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage
 }
 
 function nameOf({ dialect, client, host, modelId, described }: Target): string {
-  const name = DIALECT_NAMES.find((each) => DIALECTS[each] === dialect);
+  const name = DIALECT_NAMES.find((each) => targetOf({ dialect: each, modelId }).dialect === dialect);
   return [name, client, host, modelId, ...(described?.keys() ?? [])].join(" ");
 }

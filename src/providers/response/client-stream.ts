@@ -114,10 +114,10 @@ export class ClientStream {
     return this.#run.handleLLMNewToken(text, place, undefined, undefined, undefined, { chunk });
   }
 
-  /** An id that the client has not seen. Some providers repeat their ids, and some give none. */
+  /** An id that the client has not seen. Some providers repeat their ids, and some give none, or an empty one. */
   #freshId(given: string | undefined): string | undefined {
     // If another id was shown, the id of the run cannot be used: LangGraph would send the chunk under the shown id.
-    const base = given ?? this.#id ?? (this.#run === undefined ? undefined : `run-${this.#run.runId}`);
+    const base = given || (this.#id ?? (this.#run && `run-${this.#run.runId}`));
     if (base === undefined) return undefined;
     const isSeen = (id: string) => id === this.#id || this.#ids.isTaken(id);
     let id = base;

@@ -7,6 +7,7 @@ import { hasMoreThanText, isEmptyMessage } from "../../history/empty-message.js"
 import { parseJson } from "../../shared/json.js";
 import { isRecord, madeOnce, textIn } from "../../shared/values.js";
 import type { FinishKind } from "../contract/provider.js";
+import { isAddedChunk } from "../host-fields/client.js";
 import { servedModelOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 
@@ -147,7 +148,7 @@ function isFinishReasonDue({ chunks, omitsFinishReason }: StreamedResponse): boo
  */
 function endsWithUsage(chunks: StreamedResponse["chunks"]): boolean {
   const first = chunks.findIndex(({ message }) => hasUsage(message));
-  const last = chunks.findLastIndex(({ message }) => hasContent(message));
+  const last = chunks.findLastIndex(({ message }) => hasContent(message) && !isAddedChunk(message));
   return first > last;
 }
 

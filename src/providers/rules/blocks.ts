@@ -73,8 +73,10 @@ export const CLEAN_BLOCKS: readonly Rule[] = [
       const foreign = content.find((block) => {
         if (!isRecord(block) || block["type"] === "text") return !isRecord(block);
         if (role !== "assistant" && isOfResponse(block)) return true;
+        if (role === "tool" && dialect.ignoredResults?.includes(blockType(block))) return false;
         if (readMedia(block) === undefined) return isForeignBlock(block, dialect);
-        return form === undefined || !isSendable(block, form);
+        // Nobody knows what a host of many makers' models takes.
+        return dialect.makers.length > 0 && (form === undefined || !isSendable(block, form));
       });
       return foreign !== undefined && { name: blockType(foreign) };
     }),

@@ -106,6 +106,7 @@ function* groupFaults(
   const kinds = response === undefined ? NO_KINDS : outputKinds(response);
   /** For each id, the places of its calls without a result. */
   const waiting = indexesById(calls);
+  const unlisted = new Set(response === undefined ? [] : waitingCalls(response).map(({ call }) => call.id));
   const isAnswered: boolean[] = [];
   const answered = new Map<string, number>();
   let first = 0;
@@ -120,7 +121,7 @@ function* groupFaults(
       if (place !== first) yield { rule: "result-order", index, id };
     } else if (head !== undefined && former !== undefined) {
       yield { rule: "duplicate-result", index: former, next: index, id };
-    } else {
+    } else if (!unlisted.has(id)) {
       yield { rule: "orphan-result", index, id, name: head?.role ?? "system" };
     }
     if (former === undefined) answered.set(id, index);
@@ -137,7 +138,8 @@ function* waitingFaults(messages: readonly SentMessage[]): Generator<Fault> {
   let open: { readonly index: number; readonly ids: readonly string[] } = { index: -1, ids: [] };
   for (const { message, index } of messages) {
     if (open.ids.length > 0) {
-      const answered = new Set(answeredIds(message));
+      // A function's output has been taken for them too.
+      const answered = new Set(isResult(message) ? [callIdOf(message)] : answeredIds(message));
       open = { ...open, ids: open.ids.filter((id) => !answered.has(id)) };
     }
     if (!isAIMessage(message)) continue;

@@ -6,6 +6,7 @@ import { isBlankMessage } from "../../history/change-calls.js";
 import { copyMessage, withWellFormedTexts } from "../../history/message.js";
 import { listOf } from "../../history/read-messages.js";
 import { NO_OUTPUT } from "../../history/result.js";
+import { serverCallId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
 import type { Dialect } from "../contract/dialect.js";
 import { BROKEN, inEach, KNOWN_ROLES, type Rule, type Step } from "./rule.js";
@@ -84,6 +85,9 @@ export const findBlankTexts = inEach(({ role, content, calls }, dialect) => {
   if (saysNothing && role === "system") return BROKEN;
   // An empty string is no text beside calls, or in a role that nobody knows.
   if (content === "" || (saysNothing && KNOWN_ROLES.has(role))) return undefined;
+  // Anthropic takes back what a model wrote between the calls of its own tools.
+  if (role === "assistant" && listOf(content).some((block) => serverCallId(block) !== undefined))
+    return undefined;
   return listOf(content).some((block) => isBlankText(block, dialect)) && BROKEN;
 });
 

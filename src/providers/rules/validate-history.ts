@@ -2,9 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { soundMessages } from "../../history/read-messages.js";
+import type { Dialect } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import type { Grade, RuleName } from "../contract/rule.js";
-import { dialectNamed } from "../table/dialects.js";
+import { targetOf, withCertainRules } from "../table/dialects.js";
 import { type Fault, toSentMessages } from "./rule.js";
 import { RULES } from "./rules.js";
 
@@ -24,6 +25,7 @@ export interface Violation {
  * and the provider's error messages. Empty if the provider would accept them.
  *
  * @param dialect The provider family, such as `"openai"`; see {@link dialectOf}.
+ * @param modelId The model's name. Undefined: only rules that all of the provider's models are known to have.
  * @throws InvalidSettingError for an unknown dialect.
  * @throws InvalidMessageError if `messages` is not a list of messages.
  * @example
@@ -42,21 +44,33 @@ export interface Violation {
  * console.log(violations.map(({ rule, index }) => `${rule} at ${index}`)); // [ 'missing-result at 1' ]
  * ```
  */
-export function validateHistory(messages: readonly BaseMessage[], dialect: DialectName): Violation[] {
-  return violationsIn(messages, dialect).map(({ ids: _, ...violation }) => violation);
+export function validateHistory(
+  messages: readonly BaseMessage[],
+  dialect: DialectName,
+  modelId?: string,
+): Violation[] {
+  return violationsIn(messages, dialect, modelId).map(({ ids: _, ...violation }) => violation);
 }
+
+type FoundViolation = Violation & { readonly ids: readonly string[] };
 
 /** The same, with the ids that each violation is about. */
 export function violationsIn(
   messages: readonly BaseMessage[],
-  dialect: DialectName,
-): (Violation & { readonly ids: readonly string[] })[] {
-  const entry = dialectNamed(dialect);
-  const sent = toSentMessages(soundMessages(messages), entry);
+  name: DialectName,
+  modelId?: string,
+): FoundViolation[] {
+  const { dialect } = targetOf({ dialect: name, modelId });
+  return brokenRules(messages, modelId === undefined ? withCertainRules(dialect) : dialect);
+}
+
+/** The same for a dialect with the rules that count. */
+export function brokenRules(messages: readonly BaseMessage[], dialect: Dialect): FoundViolation[] {
+  const sent = toSentMessages(soundMessages(messages), dialect);
   const violations = RULES.flatMap(({ name, find }) => {
-    const stated = entry.rules[name];
+    const stated = dialect.rules[name];
     if (stated === undefined) return [];
-    return Array.from(find(sent, entry), (fault) => {
+    return Array.from(find(sent, dialect), (fault) => {
       const { index, id, ids = id === undefined ? [] : [id] } = fault;
       return { rule: name, index, message: fill(stated.text, fault), grade: stated.grade, ids };
     });

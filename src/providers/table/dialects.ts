@@ -1,11 +1,13 @@
 import { InvalidSettingError } from "../../errors.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { didYouMean } from "../../shared/text.js";
+import { madeOnce } from "../../shared/values.js";
 import type { Target } from "../contract/author.js";
 import { type Dialect, type Fields, isOf } from "../contract/dialect.js";
 import type { DialectName } from "../contract/dialect-name.js";
 import { openaiCompatible } from "../contract/openai-protocol.js";
 import type { ModelIdentity } from "../contract/provider.js";
+import type { StatedRule } from "../contract/rule.js";
 import { anthropic, anthropicOpenAI } from "../makers/anthropic/dialect.js";
 import { bedrock } from "../makers/bedrock/dialect.js";
 import { asStored, glm, kimi, minimax, xai } from "../makers/compatible/dialect.js";
@@ -55,10 +57,29 @@ export function dialectNamed(name: DialectName): Dialect {
   throw InvalidSettingError.expected("dialect", `one of ${DIALECT_NAMES.join(", ")}`, name, hint);
 }
 
-/** The model of this identity, with its dialect's entry. */
+/** The model of this identity. Its dialect has no rules that models of this name are known not to have. */
 export function targetOf({ dialect, client, host, modelId }: ModelIdentity): Target {
-  return { dialect: dialectNamed(dialect), client, host, modelId };
+  const entry = dialectNamed(dialect);
+  const known = withRules(entry, ({ unless }) => modelId === undefined || unless?.test(modelId) !== true);
+  return { dialect: known, client, host, modelId };
 }
+
+/** The dialect with only those rules that all its models are known to have. */
+export function withCertainRules(dialect: Dialect): Dialect {
+  return withRules(dialect, ({ unless }) => unless === undefined);
+}
+
+/** The same object for the same rules. */
+function withRules(dialect: Dialect, isWanted: (stated: StatedRule) => boolean): Dialect {
+  const all = Object.entries(dialect.rules);
+  const rules = all.filter(([, stated]) => isWanted(stated));
+  if (rules.length === all.length) return dialect;
+  const variants = madeOnce(VARIANTS, dialect, () => new Map<string, Dialect>());
+  const names = rules.map(([name]) => name).join();
+  return madeOnce(variants, names, () => ({ ...dialect, rules: Object.fromEntries(rules) }));
+}
+
+const VARIANTS = new WeakMap<Dialect, Map<string, Dialect>>();
 
 /** Forms of blocks of LangChain and of MCP's servers. Clients send some of them as they are, which no provider knows. */
 const isGeneralForm = isOf(

@@ -1,6 +1,12 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  type MessageContent,
+  ToolMessage,
+} from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
+import { type DialectName, InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
 import type { StatedRule } from "../../../src/providers/contract/rule.js";
 import { REASONING_FIELD } from "../../../src/providers/host-fields/fields.js";
 import { RULES } from "../../../src/providers/rules/rules.js";
@@ -33,6 +39,96 @@ it.each(["anthropic", "strict"] as const)("%s sees a call that is only a block o
   const history = [new HumanMessage("go"), new AIMessage({ content: [call] }), new HumanMessage("and now?")];
   expect(validateHistory(history, dialect).map(({ rule }) => rule)).toContain("missing-result");
 });
+
+/** Recorded requests that providers have accepted. */
+describe("validateHistory finds no fault", () => {
+  const rulesIn = (history: BaseMessage[], dialect: DialectName, modelId?: string) =>
+    validateHistory(history, dialect, modelId).map(({ rule }) => rule);
+  const asked = (content: MessageContent, name = "look") => [
+    new HumanMessage("go"),
+    new AIMessage({ content: "", tool_calls: [{ id: "toolu_1", name, args: {} }] }),
+    new ToolMessage({ content, tool_call_id: "toolu_1" }),
+  ];
+  const picture = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
+
+  it("in a reference to a tool in a result for Claude, which the client leaves out", () => {
+    expect(rulesIn(asked([{ type: "tool_reference", tool_name: "look" }]), "anthropic")).toEqual([]);
+    expect(rulesIn(asked([{ type: "resource_link", uri: "a" }]), "anthropic")).toEqual(["foreign-block"]);
+  });
+
+  it.each(["openai-compatible", "anthropic-openai", "mistral-openai", "kimi"] as const)(
+    "in a picture of a result at a host of whose media nobody knows (%s)",
+    (dialect) => {
+      const history = asked([picture]).map((message) =>
+        dialect === "mistral-openai" ? withShortIds(message) : message,
+      );
+      expect(rulesIn(history, dialect)).toEqual([]);
+      expect(
+        rulesIn(
+          [...history, new HumanMessage({ content: [{ ...picture, image_url: "https://a.com" }] })],
+          dialect,
+        ),
+      ).toEqual([]);
+    },
+  );
+
+  it("in what Claude wrote between calls of Anthropic's tools", () => {
+    const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
+    const found = { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] };
+    const blank = { type: "text", text: "\n\n" };
+    const end = new HumanMessage("and?");
+    const response = (content: MessageContent) => [new HumanMessage("go"), new AIMessage({ content }), end];
+    expect(rulesIn(response([search, found, blank, { type: "text", text: "Yes." }]), "anthropic")).toEqual(
+      [],
+    );
+    expect(rulesIn(response([blank, { type: "text", text: "Yes." }]), "anthropic")).toEqual(["blank-text"]);
+  });
+
+  it("in a function's output for another kind of call of the Responses API", () => {
+    const item = {
+      type: "tool_search_call",
+      id: "tsc_1",
+      call_id: "toolu_1",
+      execution: "client",
+      arguments: {},
+    };
+    const call = new AIMessage({ content: "", response_metadata: { output: [item] } });
+    const result = new ToolMessage({ content: "Found.", tool_call_id: "toolu_1" });
+    const history = [new HumanMessage("go"), call, result, new HumanMessage("and?")];
+    expect(rulesIn(history, "openai-responses")).toEqual([]);
+    expect(rulesIn(history.toSpliced(2, 1), "openai-responses")).toEqual(["missing-result"]);
+  });
+
+  it("that newer models accept, unless an older one is named", () => {
+    const blank = [new HumanMessage("")];
+    expect(rulesIn(blank, "gemini")).toEqual([]);
+    expect(rulesIn(blank, "gemini", "gemini-3-pro")).toEqual([]);
+    expect(rulesIn(blank, "gemini", "gemini-2.5-flash")).toContain("blank-user");
+    const after = [...asked("Done."), new HumanMessage("and?")];
+    expect(rulesIn(after, "bedrock", "us.amazon.nova-pro-v1:0")).toEqual([]);
+    expect(rulesIn(after, "bedrock", "meta.llama3-1-70b-instruct-v1:0")).toEqual(["user-after-tool"]);
+  });
+
+  it("and such histories are sent as they are to models that accept them", () => {
+    const after = [...asked("Done."), new HumanMessage("and?")];
+    expect(toModelInput(after, { dialect: "bedrock", modelId: "us.amazon.nova-pro-v1:0" })).toEqual(after);
+    expect(toModelInput(after, { dialect: "bedrock", modelId: "meta.llama3" })).toHaveLength(5);
+    expect(toModelInput(after, { dialect: "bedrock" })).toHaveLength(5);
+    const blank = [new HumanMessage("")];
+    expect(toModelInput(blank, { dialect: "gemini", modelId: "gemini-3-pro" })).toEqual(blank);
+    expect(toModelInput(blank, { dialect: "gemini", modelId: "gemini-2.5-pro" })[0]?.text).toBe(
+      "(empty message)",
+    );
+  });
+});
+
+/** The call's id in Mistral's form. */
+function withShortIds(message: BaseMessage): BaseMessage {
+  if (message instanceof ToolMessage)
+    return new ToolMessage({ content: message.content, tool_call_id: "abcdefghi" });
+  if (!(message instanceof AIMessage)) return message;
+  return new AIMessage({ content: "", tool_calls: [{ id: "abcdefghi", name: "look", args: {} }] });
+}
 
 describe.each([
   ["validateHistory", (dialect: unknown) => validateHistory([], dialect as never)],

@@ -194,6 +194,7 @@ export const anthropic = {
     )(block) || serverResultId(block) !== undefined,
   sentServerBlocks: STATE_BLOCKS,
   ignoredBlocks: "all",
+  ignoredResults: ["tool_reference"],
   // The client joins those in front, and sends the others in place. These tell which models take one there, and before
   // what: https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
   systemPlaces: {

@@ -93,10 +93,13 @@ export const bedrock = {
       "NousResearch/hermes-agent/pull/63983",
     ),
     // Results are a user message, in which no text can stand (quarkiverse/quarkus-langchain4j#1983).
-    "user-after-tool": confirmed(
-      "A conversation must alternate between user and assistant roles.",
-      "microsoft/semantic-kernel/issues/10281",
-    ),
+    "user-after-tool": {
+      ...confirmed(
+        "A conversation must alternate between user and assistant roles.",
+        "microsoft/semantic-kernel/issues/10281",
+      ),
+      unless: /\bnova-/,
+    },
     // The API has one place for them, and the client moves them there.
     "system-position": INFERRED["system-position"],
     "foreign-state": inferred(

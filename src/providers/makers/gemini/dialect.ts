@@ -21,9 +21,11 @@ import { confirmed, EVERYWHERE, INFERRED } from "../../contract/rule.js";
 /** Google documents it for calls that Gemini did not make: https://ai.google.dev/gemini-api/docs/thought-signatures */
 export const GEMINI_SENTINEL = "skip_thought_signature_validator";
 
+const SINCE_3 = /gemini-(?:[3-9]|\d\d)/;
+
 /** Gemini 3 and later refuse a turn whose first call has no signature. */
 export function needsSignature(modelId: string): boolean {
-  return /gemini-(?:[3-9]|\d\d)/.test(modelId);
+  return SINCE_3.test(modelId);
 }
 
 /** The field of `additional_kwargs` with a plain text's block. */
@@ -98,8 +100,8 @@ export const gemini = {
     "content-form": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
     // The client throws before it sends anything.
     "empty-assistant": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
-    "blank-text": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
-    "blank-user": confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"),
+    "blank-text": { ...confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"), unless: SINCE_3 },
+    "blank-user": { ...confirmed(EMPTY, "CopilotKit/CopilotKit/issues/1964"), unless: SINCE_3 },
     "first-user": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
     // Older models.
     "assistant-last": confirmed(
