@@ -153,7 +153,7 @@ export const EXPLAINED: readonly Explained[] = [
     clients: /^ChatAnthropic$/,
     when: ({ alone, ours }) =>
       alone === undefined ||
-      JSON.stringify([alone]).includes('"input_json_delta"') ||
+      /"input_json_delta"|^\[\[?\{"index":/.test(JSON.stringify([alone])) ||
       JSON.stringify([alone]).includes('"args":"{') ||
       (alone === "" && ours !== undefined),
     what: "The streamed input of a call is in its block.",
@@ -164,7 +164,7 @@ export const EXPLAINED: readonly Explained[] = [
     clients: /^ChatAnthropic$/,
     at: /^body .*\.content(?:\[\])?$/,
     when: ({ alone, ours }) =>
-      /advisor|web_fetch|code_execution|mcp_tool/.test(JSON.stringify([alone, ours])),
+      / returned: |advisor|web_fetch|code_execution|mcp_/.test(JSON.stringify([alone, ours])),
     what: "A call of a provider's tool goes back with its result. Without its partner, either becomes a text.",
     why: "The client leaves out some results, and Anthropic refuses a call without one and a result without its call.",
   },
@@ -188,15 +188,16 @@ export const EXPLAINED: readonly Explained[] = [
   },
   {
     kind: "rule",
-    at: /^body .*(?:messages|contents)\.roles$/,
-    when: ({ alone, ours }) => alone === "user assistant user" && ours === "assistant user",
+    at: /^body .*(?:messages|input)\.roles$/,
+    when: ({ alone, ours }) =>
+      isText(alone) && isText(ours) && alone.endsWith(ours) && /^assistant (?:compaction )?user$/.test(ours),
     what: "What is before a compaction is not sent.",
     why: "The provider has compacted it, and reads nothing before it.",
   },
   {
     kind: "rule",
     at: /^body .*messages\.roles$/,
-    when: ({ alone, ours }) => isText(alone) && ours === `${alone} user` && alone.endsWith(" tool"),
+    when: ({ alone, ours }) => isText(alone) && ours === `${alone} user` && / (?:tool|user)$/.test(alone),
     what: "Pictures and files of results go in a user message after them.",
     why: "OpenAI refuses them in a result, and of other hosts nobody knows it.",
   },
@@ -240,6 +241,27 @@ export const EXPLAINED: readonly Explained[] = [
     why: "The client stores an empty message, and the turn would end as if the model had said nothing.",
   },
   {
+    kind: "rule",
+    at: /^body .*contents\.roles$/,
+    when: ({ alone, ours }) => alone === "user model user" && ours === "user",
+    what: "A response of a blank text is left out.",
+    why: "Gemini refused blank texts before version 3.",
+  },
+  {
+    kind: "thread",
+    at: /^(?:requests count|(?:messages|body) .*\.roles)$/,
+    when: (_, { body }) => /"function":\s?\{"name":\s?"\w+"\}/.test(textOf(body)),
+    what: "A call without arguments runs its tool.",
+    why: "The client cannot read it, and the turn ends in silence.",
+  },
+  {
+    kind: "thread",
+    at: /^requests count$/,
+    when: (_, { body }) => /\nerror: /.test(textOf(body)),
+    what: "A stream that breaks off is asked for again.",
+    why: "The client takes what came of it for the response.",
+  },
+  {
     kind: "thread",
     clients: /^ChatAnthropic$/,
     at: /^(?:requests|messages|body|shown) /,
@@ -250,9 +272,11 @@ export const EXPLAINED: readonly Explained[] = [
   {
     kind: "client",
     at: /^(?:messages|body|shown) /,
-    when: ({ alone }) => isText(alone) && (/generic/.test(alone) || alone.includes("content+name")),
-    what: "A streamed response without a role is an assistant's.",
-    why: "The client makes a message of no role of it.",
+    when: ({ alone, path }) =>
+      (path === "text" && isEmptyList(alone)) ||
+      (isText(alone) && (/generic/.test(alone) || alone.includes("content+name"))),
+    what: "A streamed response is shown, also if its pieces have no role or no text that the client reads.",
+    why: "The client makes messages of no role of them, or shows nothing.",
   },
   {
     ...like("Content that is an empty list becomes an empty text."),
@@ -273,6 +297,30 @@ export const EXPLAINED: readonly Explained[] = [
     when: ({ oursError = "" }) => /has tool calls and was cut off at its token limit/.test(oursError),
     what: "Calls of a response that was cut off are not run.",
     why: "Their arguments can be whole JSON and still not what the model meant.",
+  },
+  {
+    kind: "rule",
+    at: /^body .*(?:\.tool_calls\[\]\.id|\.tool_call_id)$/,
+    when: ({ alone, ours }) => alone === "" && isText(ours),
+    what: "A call whose id is empty gets one.",
+    why: "A result belongs to a call by its id, and most hosts refuse an empty one.",
+  },
+  {
+    kind: "client",
+    at: /^messages .*\.additional_kwargs\.reasoning_details\[\]\.\w+$/,
+    when: ({ alone, ours }) =>
+      isText(alone) && isText(ours) && ours.length > 0 && alone.split(ours).join("") === "",
+    what: "A word that each piece of a stream repeats is stored once.",
+    why: "The client joins the words.",
+  },
+  {
+    kind: "client",
+    clients: /^ChatAnthropic$/,
+    at: /^(?:history foreign-block|(?:body|messages) .*\.content)$/,
+    when: ({ alone, ours }) =>
+      /'image' found|"file_id":|"compaction","content":null/.test(JSON.stringify([alone, ours])),
+    what: "A picture by its id in a result, and a compaction that failed, are sent.",
+    why: "The client leaves them out.",
   },
   {
     kind: "client",

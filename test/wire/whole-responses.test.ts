@@ -16,7 +16,11 @@ import { startModelServer } from "../support/model-server.js";
 import { openAgentThread, openThread } from "../support/open-thread.js";
 import type { RequestCheck } from "../support/strict-provider/refusal.js";
 import { type Answer, anthropic, gemini, openAI, serve } from "../support/strict-provider/serve-responses.js";
+import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
+
+// Of a call that the client alone cannot read.
+expectWarnings(OLD_PACKAGES);
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -220,8 +224,12 @@ describe.each(AGENTS)("%s", (_, open) => {
       expect(requests).toHaveLength(3);
     });
 
-    it("a call whose arguments are null runs its tool", async () => {
-      const call = { id: "call_1", type: "function", function: { name: "look", arguments: null } };
+    it.each([
+      ["null", { arguments: null }],
+      ["empty", { arguments: "" }],
+      ["missing", {}],
+    ])("a call whose arguments are %s runs its tool", async (_kind, given) => {
+      const call = { id: "call_1", type: "function", function: { name: "look", ...given } };
       const message = { tool_calls: [call] };
       const pieces = [{ tool_calls: [{ ...call, index: 0 }] }];
       const { url, requests } = await serveAll(chat(message, { finish: "tool_calls" }, pieces), hello);

@@ -170,6 +170,7 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, request);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
+    listBlankCalls(message);
     unlistRunCalls(message, options);
     const response = judge(message, request, tokens.streamed(message, habit));
     return "reason" in response ? response : { ...response, generationInfo, llmOutput };
@@ -209,6 +210,24 @@ class TokenWatch {
     const chunk = new ChatGenerationChunk({ text: "", message: message as AIMessageChunk });
     return { chunks: [chunk], omitsFinishReason: omits };
   }
+}
+
+/** A call without arguments is whole, and some hosts leave them out. The client can read a call only with them. */
+function listBlankCalls(message: AIMessage): void {
+  const { tool_calls = [], invalid_tool_calls = [] } = message;
+  const blank = invalid_tool_calls.filter(({ name, args }) => name && (args ?? "").trim() === "");
+  if (blank.length === 0) return;
+  const read = blank.map(({ id, name = "" }) => ({
+    type: "tool_call" as const,
+    name,
+    args: {},
+    ...defined({ id }),
+  }));
+  const fields = {
+    tool_calls: [...tool_calls, ...read],
+    invalid_tool_calls: invalid_tool_calls.filter((call) => !blank.includes(call)),
+  };
+  Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
 }
 
 /** What the provider has run is not run again. Clients saw the call, and the state then has the message without it. */

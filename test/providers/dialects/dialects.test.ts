@@ -3,6 +3,7 @@ import {
   type BaseMessage,
   HumanMessage,
   type MessageContent,
+  SystemMessage,
   ToolMessage,
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
@@ -97,6 +98,25 @@ describe("validateHistory finds no fault", () => {
     const history = [new HumanMessage("go"), call, result, new HumanMessage("and?")];
     expect(rulesIn(history, "openai-responses")).toEqual([]);
     expect(rulesIn(history.toSpliced(2, 1), "openai-responses")).toEqual(["missing-result"]);
+  });
+
+  it("in a call that OpenAI has run, beside one that waits", () => {
+    const search = {
+      type: "tool_search_call",
+      id: "tsc_1",
+      call_id: "tsc_1",
+      execution: "server",
+      arguments: {},
+    };
+    const item = { type: "function_call", id: "fc_1", call_id: "toolu_1", name: "look", arguments: "{}" };
+    const [user, response, result] = asked("Done.");
+    const whole = Object.assign(response as AIMessage, { response_metadata: { output: [search, item] } });
+    expect(rulesIn([user as BaseMessage, whole, result as BaseMessage], "openai-responses")).toEqual([]);
+  });
+
+  it("in two instructions after one another, before Claude answers", () => {
+    const history = [new HumanMessage("go"), new SystemMessage("In French."), new SystemMessage("Be short.")];
+    expect(rulesIn(history, "anthropic")).toEqual([]);
   });
 
   it("that newer models accept, unless an older one is named", () => {

@@ -172,10 +172,14 @@ export const anthropic = {
       "messages.{index}: a system message may stand only behind a user turn, with Opus 4.8 or later",
       "vllm-project/vllm/pull/44505",
     ),
-    "assistant-last": confirmed(
-      "This model does not support assistant message prefill. The conversation must end with a user message.",
-      "agenticloops-ai/agentic-ai-engineering/issues/43",
-    ),
+    // Since Claude 4.6.
+    "assistant-last": {
+      ...confirmed(
+        "This model does not support assistant message prefill. The conversation must end with a user message.",
+        "agenticloops-ai/agentic-ai-engineering/issues/43",
+      ),
+      unless: /\bclaude-(?:[123]|\w{1,20}-4(?:[-.][0-5](?!\d)|-\d{8}|$))/,
+    },
     "foreign-state": confirmed(
       `${BLOCK}: Invalid \`signature\` in \`thinking\` block`,
       "can1357/oh-my-pi/issues/6379",
@@ -199,9 +203,8 @@ export const anthropic = {
   // what: https://github.com/anomalyco/opencode/pull/43180, https://github.com/0xPlaygrounds/rig/pull/1862
   systemPlaces: {
     several: true,
-    after: ["human", "tool"],
-    before: ["ai"],
-
+    after: ["human", "tool", "system"],
+    before: ["ai", "system"],
     last: true,
     models: /\bclaude-(?:opus-4-(?:[89]|\d\d)|(?:opus|sonnet|haiku|fable|mythos)-(?:[5-9]|\d\d))(?!\d)/,
   },

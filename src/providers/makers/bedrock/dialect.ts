@@ -98,7 +98,7 @@ export const bedrock = {
         "A conversation must alternate between user and assistant roles.",
         "microsoft/semantic-kernel/issues/10281",
       ),
-      unless: /\bnova-/,
+      unless: /\b(?:nova|claude)-/,
     },
     // The API has one place for them, and the client moves them there.
     "system-position": INFERRED["system-position"],

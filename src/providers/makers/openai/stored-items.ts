@@ -122,8 +122,9 @@ export function itemsWithCalls(
  * provider runs some of them itself, and its response then shows it: it holds the output, or it goes on after the call.
  */
 
-/** The id of the call that an item makes. Undefined for an item that nobody answers. */
+/** The id of the call that an item makes. Undefined for an item that nobody answers, as one that OpenAI has run. */
 function callIdOfItem(item: unknown): string | undefined {
+  if (textIn(item, "execution") === "server") return undefined;
   const type = textIn(item, "type") ?? "";
   const id = type === APPROVAL ? textIn(item, "id") : type.endsWith("_call") ? textIn(item, "call_id") : "";
   return id || undefined;
