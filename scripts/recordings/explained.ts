@@ -142,7 +142,7 @@ export const EXPLAINED: readonly Explained[] = [
   },
   {
     kind: "client",
-    at: /^(?:messages|body) .*(?:\.(?:encrypted_content|status|annotations|phase|thoughtSignature|content)|\.summary\[\]\.index)$/,
+    at: /^(?:messages|body) .*(?:\.args\.\w+|\.(?:encrypted_content|status|annotations|phase|thoughtSignature|content)|\.summary\[\]\.index)$/,
     when: ({ alone, ours }) => alone === undefined || ours === undefined,
     what: "A streamed response has all fields of its items, and no numbers of pieces.",
     why: "The client leaves them out of a stream, and keeps them in one piece.",

@@ -247,6 +247,31 @@ describe.each(AGENTS)("%s", (_, open) => {
       ]);
     });
 
+    it("a call of the Responses API has the arguments of its item, also if the stream has no pieces of them", async () => {
+      const item = {
+        id: "fc_1",
+        type: "function_call",
+        call_id: "call_1",
+        name: "look",
+        arguments: '{"at":"sky"}',
+      };
+      const answer = openAI(item);
+      const events = answer.events?.map((event) =>
+        Reflect.get(event, "type") === "response.output_item.added"
+          ? { ...event, item: { ...item, arguments: "" } }
+          : event,
+      );
+      const { url, requests } = await serveAll({ ...answer, ...(events && { events }) }, openAI(textItem));
+      const thread = open(responsesAt(url, more));
+      const { error } = await thread.send("Look.");
+      expect(error).toBeUndefined();
+      const [, response] = messagesIn(await thread.values()) as AIMessage[];
+      expect(response?.tool_calls).toMatchObject([{ id: "call_1", args: { at: "sky" } }]);
+      expect(requests[1]?.body["input"]).toContainEqual(
+        expect.objectContaining({ arguments: '{"at":"sky"}' }),
+      );
+    });
+
     it.each<readonly [string, Answer, (url: string, more: object) => BaseChatModel, string]>([
       ...(
         ["MODEL_ARMOR", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "NEXT_YEARS_FILTER"] as const

@@ -64,10 +64,10 @@ export interface Provider {
   /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
   readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
   /**
-   * Contract: takes the calls that the provider has run itself out of the client's lists of calls, in the message itself.
-   * `tools`: those of the request, as its client got them.
+   * Contract: corrects the client's lists of calls, in the message itself: without those that the provider has run, and
+   * with the arguments that the client has not read. `tools`: those of the request, as its client got them.
    */
-  readonly unlistRunCalls?: (message: AIMessage, tools: unknown) => void;
+  readonly mendCalls?: (message: AIMessage, tools: unknown) => void;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
 }

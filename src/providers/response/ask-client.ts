@@ -130,7 +130,7 @@ export async function askStreaming(request: GuardedRequest, client: ClientStream
       patience.begin();
     }
     const { chunks, message } = client.sent;
-    if (message !== undefined) unlistRunCalls(message, options);
+    if (message !== undefined) mendCalls(message, options);
     const response = judge(message, request, { chunks, omitsFinishReason: habit.omits });
     // Joined chunks can read "nullnullstop".
     if ("message" in response && message?.response_metadata["finish_reason"] !== undefined)
@@ -170,8 +170,7 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, request);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
-    listBlankCalls(message);
-    unlistRunCalls(message, options);
+    mendCalls(message, options);
     const response = judge(message, request, tokens.streamed(message, habit));
     return "reason" in response ? response : { ...response, generationInfo, llmOutput };
   } catch (error) {
@@ -231,9 +230,10 @@ function listBlankCalls(message: AIMessage): void {
 }
 
 /** What the provider has run is not run again. Clients saw the call, and the state then has the message without it. */
-function unlistRunCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
+function mendCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
+  listBlankCalls(message);
   const tools: unknown = Reflect.get(options, "tools");
-  for (const provider of PROVIDERS) provider.unlistRunCalls?.(message, tools);
+  for (const provider of PROVIDERS) provider.mendCalls?.(message, tools);
 }
 
 /** @param streamed The stream, if the response was streamed. */

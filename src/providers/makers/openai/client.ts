@@ -8,7 +8,7 @@ import type { Block, Fields } from "../../contract/dialect.js";
 import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
-import { runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
+import { fillArguments, runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
@@ -103,7 +103,8 @@ export const openaiProvider: Provider = {
   },
   mendClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
   mendResponse: wholeItems,
-  unlistRunCalls: (message, tools) => {
+  mendCalls: (message, tools) => {
+    fillArguments(message);
     const ids = runCallIds(message, tools);
     if (ids.size > 0) unlistCalls(message, ids);
   },

@@ -242,6 +242,34 @@ function toolsIn(tools: unknown): readonly { readonly name: string; readonly isC
   });
 }
 
+/**
+ * Gives calls the arguments of their items, in the message itself. The client collects them from the pieces of a stream,
+ * and some hosts send none.
+ */
+export function fillArguments(message: AIMessage): void {
+  const written = new Map(
+    recordsIn(storedOutput(message)).flatMap((item) => {
+      const call = callOfItem(item);
+      return call && isPlainObject(call.args) && Object.keys(call.args).length > 0
+        ? [[call.id, call.args] as const]
+        : [];
+    }),
+  );
+  const { tool_calls = [] } = message;
+  const filled = tool_calls.map((call) => {
+    const args = written.get(call.id ?? "");
+    return args !== undefined && Object.keys(call.args ?? {}).length === 0 ? { ...call, args } : call;
+  });
+  if (filled.every((call, index) => call === tool_calls[index])) return;
+  // A chunk's pieces are parsed again when it is joined.
+  const pieces = recordsIn(Reflect.get(message, "tool_call_chunks")).map((piece) => {
+    const args = written.get(textIn(piece, "id") ?? "");
+    return args !== undefined && !piece["args"] ? { ...piece, args: toJson(args) } : piece;
+  });
+  const fields = { tool_calls: filled, ...("tool_call_chunks" in message && { tool_call_chunks: pieces }) };
+  Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+}
+
 /** Takes calls out of the client's lists, in the message itself. Their items stay. */
 export function unlistCalls(message: AIMessage, ids: ReadonlySet<unknown>): void {
   const isLeft = ({ id }: { readonly id?: unknown }): boolean => !ids.has(id);
