@@ -9,16 +9,14 @@ import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
 import { madeOnce } from "../shared/values.js";
 import {
+  announce,
   asQuietUpdate,
-  closeCalls,
-  examineCalls,
   findLateResults,
   findLeftovers,
   type Leftovers,
-  leftoversInPlace,
   mayLackResponse,
-  recoverMessages,
-  tellLate,
+  type Recovery,
+  recover,
 } from "../threads/ended-runs.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
@@ -46,31 +44,29 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 }
 
 /**
- * What a new run must first write to the thread: removals of archived messages, messages that an ended run showed but
- * did not store, the results of `closingResults`, and late results. Empty for a sound thread, which costs one look at
- * the history.
+ * What a new run must first write to the thread: removals of archived messages, and what ended runs left. Empty for a
+ * sound thread, which costs one look at the history.
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
 ): Promise<Written[]> {
-  const written: Written[] = [];
-  let current = history;
-  const write = (update: readonly Written[]): void => {
-    written.push(...update);
-    current = after(current, update);
-  };
-  write(await removeReturned(history, config));
-  const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
-  if (leftovers !== undefined) {
-    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), true, config);
-    write(lost.map(asQuietUpdate));
-  }
-  write(await closingResults(current, config, options, leftovers));
-  const late = await findLateResults(current, config).catch(() => []);
-  tellLate(late, config);
-  return [...written, ...late.map(({ result }) => result)];
+  const removals = await removeReturned(history, config);
+  const current = after(history, removals);
+  const mayLack = mayLackResponse(current);
+  const runs = mayLack || unansweredCalls(current).all.length > 0 ? await readLeftovers(config) : [];
+  const late = await findLateResults(current, config, () => new Set()).catch(() => undefined);
+  const recovery = recover(
+    current,
+    { runs, ...(late && { late }) },
+    {
+      putsBack: mayLack ? "in-place" : "none",
+      asksAtOnce: true,
+    },
+  );
+  tell(recovery, config, options);
+  return [...removals, ...recovery.messages.map(asQuietUpdate)];
 }
 
 /**
@@ -110,26 +106,32 @@ export function createPreparation(options: TetherMiddlewareOptions) {
 }
 
 /**
- * Results that close all calls of the history, to be written to the thread. A call gets the result that its tool
- * returned before its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Empty if
- * every call has a result, which costs one look at the history.
+ * Results that close all calls of the history, to be written to the thread. Empty if every call has a result, which
+ * costs one look at the history.
  */
 async function closingResults(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
+  options: TetherMiddlewareOptions,
+): Promise<readonly BaseMessage[]> {
+  if (unansweredCalls(history).all.length === 0) return [];
+  const runs = await readLeftovers(config);
+  const recovery = recover(history, { runs }, { putsBack: "none", asksAtOnce: true });
+  tell(recovery, config, options);
+  return recovery.messages;
+}
+
+function tell(
+  recovery: Recovery,
+  config: LangGraphRunnableConfig,
   { onRepair }: TetherMiddlewareOptions,
-  known?: readonly Leftovers[],
-): Promise<BaseMessage[]> {
-  const { all } = unansweredCalls(history);
-  if (all.length === 0) return [];
-  const calls = examineCalls(all, known ?? (await readLeftovers(config)), history);
-  const closings = closeCalls(calls, config);
-  for (const { call, message } of closings) {
-    if (!isPlaceholder(message)) continue;
-    const repair = createRepair({ kind: "call-closed", call, message });
+): void {
+  announce(recovery, config);
+  for (const { call, result } of recovery.calls) {
+    if (result === undefined || !isPlaceholder(result)) continue;
+    const repair = createRepair({ kind: "call-closed", call, message: result });
     safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
   }
-  return closings.map(({ message }) => message);
 }
 
 /** If a saver cannot be read, the run goes on, and its calls get placeholders. */
