@@ -3,7 +3,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
-import { mayLackResponse, recover } from "../threads/ended-runs.js";
+import { recover } from "../threads/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -33,9 +33,8 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
   );
   const late = new Map(runs.map((run) => [run.checkpointId, run.late]));
   const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
-  const inPlace = mayLackResponse(given) ? "in-place" : "none";
   const { messages: written, calls } = recover(given, next === null ? { runs } : { runs, late }, {
-    putsBack: isOfAgent ? inPlace : "all",
+    putsBack: isOfAgent ? "in-place" : "all",
     asksAtOnce: next !== null,
   });
   // The reducer copies messages that another graph stored in another form.

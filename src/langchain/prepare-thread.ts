@@ -1,16 +1,17 @@
 /** Makes a LangChain agent's thread sound before its model is asked: results are recovered, and open calls closed. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
-import { madeOnce } from "../shared/values.js";
+import { addToList, madeOnce } from "../shared/values.js";
 import {
   announce,
   asQuietUpdate,
+  changedKeys,
   findLateResults,
   findLeftovers,
   type Leftovers,
@@ -18,7 +19,11 @@ import {
   type Recovery,
   recover,
 } from "../threads/ended-runs.js";
+import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
+import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
+import { readChannels } from "../threads/langgraph/run-host.js";
 import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { mayHaveEndedEarly } from "../threads/saver/thread-ends.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
 import type { TetherMiddlewareOptions } from "./options.js";
@@ -54,19 +59,36 @@ export async function recoverThread(
 ): Promise<Written[]> {
   const removals = await removeReturned(history, config);
   const current = after(history, removals);
-  const mayLack = mayLackResponse(current);
-  const runs = mayLack || unansweredCalls(current).all.length > 0 ? await readLeftovers(config) : [];
-  const late = await findLateResults(current, config, () => new Set()).catch(() => undefined);
+  const isLookedAt =
+    mayLackResponse(current) || unansweredCalls(current).all.length > 0 || mayHaveEndedEarly(config);
+  const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
+  const runs = isLookedAt ? await readLeftovers(config, valueNow) : [];
+  const rewrittenSince = (checkpoint: CheckpointTuple, keys: readonly string[]) =>
+    changedKeys(checkpoint, keys, valueNow);
+  const late = await findLateResults(current, config, rewrittenSince).catch(() => undefined);
   const recovery = recover(
     current,
     { runs, ...(late && { late }) },
     {
-      putsBack: mayLack ? "in-place" : "none",
+      putsBack: "in-place",
       asksAtOnce: true,
+      isReduced: (key) => isReducedChannel(config, key),
     },
   );
   tell(recovery, config, options);
+  writeValues(recovery, config);
   return [...removals, ...recovery.messages.map(asQuietUpdate)];
+}
+
+/**
+ * Writes what tools and nodes had written to other keys. A hook returns one value a key, and does not know which keys
+ * take several, so the channels are asked.
+ */
+function writeValues({ values }: Recovery, config: LangGraphRunnableConfig): void {
+  const byKey = new Map<string, unknown[]>();
+  for (const [key, value] of values) addToList(byKey, key, value);
+  for (const [key, all] of byKey)
+    if (!writeChannel(config, key, all)) writeChannel(config, key, all.slice(-1));
 }
 
 /**
@@ -135,11 +157,17 @@ function tell(
 }
 
 /** If a saver cannot be read, the run goes on, and its calls get placeholders. */
-async function readLeftovers(config: LangGraphRunnableConfig): Promise<readonly Leftovers[]> {
+async function readLeftovers(
+  config: LangGraphRunnableConfig,
+  valueNow?: (key: string) => unknown,
+): Promise<readonly Leftovers[]> {
   try {
     const checkpoints = await savedCheckpoints(config);
     if (checkpoints === undefined) return [];
-    return await findLeftovers({ input: {}, checkpoints, ownState: { keys: [] } }, isBeforeModel);
+    return await findLeftovers(
+      { input: undefined, checkpoints, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) },
+      isBeforeModel,
+    );
   } catch {
     return [];
   }

@@ -15,6 +15,7 @@ export {
   keepUntilSaved,
 } from "./ended-runs/late-results.js";
 export {
+  changedKeys,
   findLeftovers,
   givenKeys,
   historyIn,

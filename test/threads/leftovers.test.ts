@@ -2,7 +2,6 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { findLeftovers, recover } from "../../src/threads/ended-runs.js";
-import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 
@@ -66,7 +65,7 @@ const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
 /** The contents that are found for the calls without a result. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
-  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, ownState: NO_OWN_STATE });
+  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, isOwnKey: () => false });
   const { calls } = recover(history, { runs: leftovers }, { putsBack: "none", asksAtOnce: true });
   return calls.map(({ remains: one }) =>
     one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`,

@@ -31,7 +31,8 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { inputs } = runOf(config);
-    const runs = await findLeftovers(inputs);
+    const { keys } = inputs.ownState;
+    const runs = await findLeftovers({ ...inputs, isOwnKey: (name) => keys.includes(name) });
     const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
     const asksAtOnce = asksNext && !(runs.length > 0 && (await hasSteered(settings, state, config)));
     const isClosed = ({ call, remains, isPending }: ExaminedCall): boolean => {

@@ -63,7 +63,7 @@ async function takeLate(
   const { inputs, record } = runOf(config);
   record.hasLookedForLate = true;
   const { ownState, input } = inputs;
-  const rewritten = new Set(givenKeys(input, ownState.keys));
+  const rewritten = givenKeys(input, (name) => ownState.keys.includes(name));
   const late = await findLateResults(messages, config, () => rewritten).catch(() => undefined);
   const recovery = recover(
     messages,

@@ -82,12 +82,12 @@ export type LateResults = ReadonlyMap<string, readonly LateResult[]>;
  * What is in the diaries of the checkpoints that awaited calls name. Each is read once. Without such a call, none is
  * read.
  *
- * @param rewrittenSince Contract: which of a checkpoint's own keys were written since.
+ * @param rewrittenSince Contract: which of these own keys were written since a checkpoint.
  */
 export async function findLateResults(
   messages: readonly BaseMessage[],
   config: RunnableConfig,
-  rewrittenSince: (checkpoint: CheckpointTuple) => ReadonlySet<string>,
+  rewrittenSince: (checkpoint: CheckpointTuple, keys: readonly string[]) => readonly string[],
 ): Promise<LateResults> {
   const awaited = awaitedCheckpoints(messages);
   if (awaited.size > 0) await diaryWritten(config.configurable?.["thread_id"], config.signal);
@@ -96,10 +96,12 @@ export async function findLateResults(
     const page = pageOf(config, checkpoint);
     const tuple = await page?.saver.getTuple(page.config);
     if (tuple === undefined) continue;
-    const rewritten = rewrittenSince(tuple);
+    const { results } = diaryOf(tuple);
+    const keys = results.flatMap(({ values }) => values.map(([key]) => key));
+    const rewritten = new Set(rewrittenSince(tuple, keys));
     found.set(
       checkpoint,
-      diaryOf(tuple).results.map((late) => ({ ...late, rewritten })),
+      results.map((late) => ({ ...late, rewritten })),
     );
   }
   return found;

@@ -49,11 +49,15 @@ export function placeMessages(
   for (const left of leftovers) {
     const { history, written, removed } = left;
     let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
+    let known = byId(shown);
     for (const message of written) {
+      const former = known.get(message.id ?? "");
+      // A hook of LangChain writes the whole history again.
+      if (former !== undefined && isSameMessage(former, message)) continue;
       const { messages: next, repairs } = reduceMessages(shown, [message]);
       for (const repair of repairs)
         if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
-      const isResponse = isAIMessage(message) && !shown.some(({ id }) => id === message.id);
+      const isResponse = isAIMessage(message) && former === undefined;
       const fit = isResponse ? fitOf(message, next, left, current) : "answers";
       if (fit === "passes") passing.add(message.id);
       const isLeftOut = isResult(message) || removed.has(REMOVE_ALL_MESSAGES) || fit === "left-out";
@@ -63,6 +67,7 @@ export function placeMessages(
       if (changes.length > 0) current = reduceMessages(current, changes).messages;
       update = [...update, ...changes];
       shown = next;
+      known = byId(shown);
     }
   }
   while (asksAtOnce && passing.delete(current.at(-1)?.id)) {
@@ -184,16 +189,18 @@ export type RecoveredValue = readonly [key: string, value: unknown];
  * @param found The late results of calls that were closed before.
  */
 export function recoverValues(
-  runs: readonly Partial<Pick<Leftovers, "values" | "late" | "rewritten">>[],
+  runs: readonly (Answered & Partial<Pick<Leftovers, "values" | "rewritten">>)[],
   used: ReadonlySet<BaseMessage>,
   found: readonly Pick<LateResult, "values" | "rewritten">[],
   isReduced: (key: string) => boolean,
 ): RecoveredValue[] {
-  const written = runs.map(({ values = [], late = [], rewritten }) => ({
-    values: [...values, ...late.flatMap((one) => (used.has(one.result) ? one.values : []))],
-    rewritten,
-  }));
-  return [...written, ...found].flatMap(({ values, rewritten }) =>
+  const all = runs.map(({ values = [], written, late, rewritten }) => {
+    // LangGraph has also saved what some of these tools wrote.
+    const saved = new Set(written.filter(isResult).map(callIdOf));
+    const isNews = ({ result }: LateResult) => used.has(result) && !saved.has(callIdOf(result));
+    return { values: [...values, ...late.filter(isNews).flatMap((one) => one.values)], rewritten };
+  });
+  return [...all, ...found].flatMap(({ values, rewritten }) =>
     values.filter(([key]) => rewritten?.has(key) !== true || isReduced(key)),
   );
 }

@@ -18,17 +18,24 @@ import { readChannels } from "./run-host.js";
 /** The channel of a task's error. Not exported. */
 const ERROR = "__error__";
 
+/**
+ * Whether a channel is the user's, other than the messages. LangGraph's own have a colon or underscores in their names.
+ */
+export function isOwnChannel(name: string): boolean {
+  return name !== "messages" && !name.includes(":") && !name.startsWith("__");
+}
+
 /** What a checkpoint's finished tasks wrote to these channels: one list per task, in the order of its writes. */
 export function writesByTask(
   tuple: CheckpointTuple,
-  channels: readonly string[],
+  isWanted: (channel: string) => boolean,
 ): (readonly [channel: string, value: unknown])[][] {
   const { pendingWrites = [] } = tuple;
   const isOfNextRun = belongsToNextRun(tuple);
   return byTask(
     pendingWrites.flatMap(([task, name, value]) => {
       // LangGraph applies the others to the next run's state, whatever its input is.
-      const isOwn = channels.includes(name) && task !== NULL_TASK && !isOfNextRun(task);
+      const isOwn = isWanted(name) && task !== NULL_TASK && !isOfNextRun(task);
       return isOwn ? [[task, [name, value]]] : [];
     }),
   );
@@ -110,7 +117,7 @@ export function hasNewInput({ metadata }: CheckpointTuple): boolean {
 
 /** What the checkpoint's tasks wrote to a channel, as LangGraph shows it, or the error they failed with. */
 export function tasksOf(tuple: CheckpointTuple, channel: string) {
-  return writesByTask(tuple, [channel, ERROR]).map((writes) => {
+  return writesByTask(tuple, (name) => name === channel || name === ERROR).map((writes) => {
     const values = writes.flatMap(([name, value]) => (name === channel ? [value].flat() : []));
     const failure = writes.find(([name]) => name === ERROR);
     return { result: values.length > 0 ? { [channel]: values } : undefined, error: failure?.[1] };

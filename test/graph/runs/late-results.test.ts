@@ -356,7 +356,7 @@ describe("findLateResults", () => {
     return {
       read,
       find: async (history: Parameters<typeof findLateResults>[0]) => {
-        const late = await findLateResults(history, config, () => new Set());
+        const late = await findLateResults(history, config, () => []);
         return recover(history, { runs: [], late }, { putsBack: "none", asksAtOnce: false, calls: [] });
       },
     };
