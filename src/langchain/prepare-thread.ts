@@ -14,6 +14,7 @@ import {
   changedKeys,
   findLateResults,
   findLeftovers,
+  findNestedLeftovers,
   type Leftovers,
   mayLackResponse,
   type Recovery,
@@ -22,7 +23,7 @@ import {
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
-import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import { mayHaveEndedEarly } from "../threads/saver/thread-ends.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
@@ -162,12 +163,13 @@ async function readLeftovers(
   valueNow?: (key: string) => unknown,
 ): Promise<readonly Leftovers[]> {
   try {
+    const run = { input: undefined, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) };
     const checkpoints = await savedCheckpoints(config);
+    const nested = checkpoints === undefined ? await parentCheckpoints(config) : undefined;
+    if (nested !== undefined)
+      return await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
     if (checkpoints === undefined) return [];
-    return await findLeftovers(
-      { input: undefined, checkpoints, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) },
-      isBeforeModel,
-    );
+    return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
   } catch {
     return [];
   }

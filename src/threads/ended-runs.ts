@@ -17,6 +17,7 @@ export {
 export {
   changedKeys,
   findLeftovers,
+  findNestedLeftovers,
   givenKeys,
   historyIn,
   isAddedBetweenRuns,

@@ -11,12 +11,14 @@ import { MARKS } from "../../history/marks.js";
 import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
+import { isUserMessage } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
 import { diaryOf, type LateResult } from "../diary.js";
 import {
   hasNewInput,
+  namespaceOfNode,
   nodesToEnter,
   waitingInterrupts,
   waitsForNode,
@@ -164,7 +166,7 @@ function rewrittenSince(
   { values, late }: Pick<Leftovers, "values" | "late">,
   checkpoint: CheckpointTuple,
   given: ReadonlySet<string>,
-  { valueNow }: NewRun,
+  { valueNow }: Pick<NewRun, "valueNow">,
 ): ReadonlySet<string> {
   const keys = [...values, ...late.flatMap((one) => one.values)].map(([key]) => key);
   return new Set([...given, ...changedKeys(checkpoint, keys, valueNow)]);
@@ -334,6 +336,66 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
     return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
   };
   return tasks.toSorted((one, other) => place(one) - place(other));
+}
+
+/*
+ * What an agent that is a node of another graph, without a memory of its own, recovers. Each run of such a node has its
+ * own checkpoints, and its graph gets its messages when it has ended. So all that an ended one did is missing there.
+ */
+
+/**
+ * What the last run of the node left that an ended run of its parent graph did not get.
+ *
+ * @param node The node's name, and the id of the parent graph's checkpoint that this run began on.
+ * @param parents The parent graph's checkpoints, the latest saved one as `abandoned`.
+ * @param read Contract: the checkpoints of a namespace of the same thread.
+ * @param isBeforeModel Whether a checkpoint's run had not yet asked the model.
+ */
+export async function findNestedLeftovers(
+  { node, begunOn }: { readonly node: string; readonly begunOn: string | undefined },
+  parents: WatchedCheckpoints,
+  read: (namespace: string) => Promise<WatchedCheckpoints>,
+  isBeforeModel: (checkpoint: CheckpointTuple) => boolean,
+  run: Omit<NewRun, "checkpoints">,
+): Promise<readonly Leftovers[]> {
+  const search = { fate: "continued", most: MOST_READ } as const;
+  for await (const { checkpoint, fate } of walkBack(parents.abandoned, parents.read, search)) {
+    if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
+    // With the durability `exit`, the checkpoints of this run are not saved yet.
+    const isLatest = checkpoint === parents.abandoned;
+    // A run of the parent graph that has passed the node has its messages.
+    if ((fate !== "discarded" && !isLatest) || !nodesToEnter(checkpoint).includes(node)) return [];
+    const namespace = namespaceOfNode(checkpoint, node);
+    const checkpoints = namespace === undefined ? undefined : await read(namespace);
+    const latest = checkpoints?.abandoned;
+    if (checkpoints === undefined || latest === undefined || isBeforeModel(latest)) continue;
+    const left = await readNested(latest, { ...run, checkpoints });
+    // The latest checkpoint can also be one of this run, whose messages are known, but not what it wrote to keys.
+    return [isLatest ? { ...left, values: [] } : left];
+  }
+  return [];
+}
+
+/** All that a node's run did since its input, as the leftovers of one superstep. */
+async function readNested(latest: CheckpointTuple, run: NewRun): Promise<Leftovers> {
+  const steps: Awaited<ReturnType<typeof readLeftovers>>[] = [];
+  let first = latest;
+  const search = { fate: "discarded", most: MOST_READ } as const;
+  for await (const { checkpoint } of walkBack(latest, run.checkpoints.read, search)) {
+    if (hasNewInput(checkpoint)) break;
+    steps.unshift(await readLeftovers(checkpoint, run));
+    first = checkpoint;
+  }
+  const last = steps.at(-1) ?? (await readLeftovers(latest, run));
+  const earliest = steps[0]?.history ?? [];
+  // With the durability `exit`, only the last superstep is saved. The run's input ended with the user's message.
+  const isInput = (first.metadata?.step ?? 0) < 1;
+  const history = isInput ? earliest : earliest.slice(0, earliest.findLastIndex(isUserMessage) + 1);
+  const known = new Set(history.map(({ id }) => id));
+  const since = last.history.filter(({ id }) => !known.has(id));
+  const values = steps.flatMap((step) => step.values);
+  const left = { ...last, history, written: [...since, ...last.written], values, removed: new Set<string>() };
+  return { ...left, rewritten: rewrittenSince(left, first, new Set(), run) };
 }
 
 /*

@@ -2,6 +2,7 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { v5 } from "@langchain/core/utils/uuid";
 import {
   type BaseCheckpointSaver,
   type CheckpointTuple,
@@ -346,4 +347,24 @@ export function timeOfCheckpoint(id: string): number | undefined {
   const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(id) ?? [];
   if (high === undefined) return undefined;
   return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
+}
+
+/**
+ * The namespace of the graph that a node ran in the superstep after a checkpoint. LangGraph derives it from the task's
+ * id, and that from the checkpoint. Not exported.
+ */
+export function namespaceOfNode(
+  { checkpoint, metadata, config }: CheckpointTuple,
+  node: string,
+): string | undefined {
+  const bytes = checkpoint.id.replaceAll("-", "").match(/../g) ?? [];
+  if (bytes.length !== 16) return undefined;
+  const parent = String(config.configurable?.["checkpoint_ns"] ?? "");
+  const path = parent === "" ? node : `${parent}|${node}`;
+  const step = String((metadata?.step ?? 0) + 1);
+  const task = v5(
+    JSON.stringify([path, step, node, "__pregel_pull", [TO_NODE + node]]),
+    Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)),
+  );
+  return `${path}:${task}`;
 }
