@@ -2,6 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isAIMessage } from "../history/call.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
@@ -51,7 +52,7 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 
 /**
  * What a new run must first write to the thread: removals of archived messages, and what ended runs left. Empty for a
- * sound thread, which costs one look at the history.
+ * sound thread, which costs one look at the history, and a read by the first run that this process has with it.
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
@@ -60,8 +61,9 @@ export async function recoverThread(
 ): Promise<Written[]> {
   const removals = await removeReturned(history, config);
   const current = after(history, removals);
-  const isLookedAt =
-    mayLackResponse(current) || unansweredCalls(current).all.length > 0 || mayHaveEndedEarly(config);
+  // Before its first response, a thread has nothing that nodes wrote after one.
+  const mayHaveEnded = mayHaveEndedEarly(config) && current.some(isAIMessage);
+  const isLookedAt = mayHaveEnded || mayLackResponse(current) || unansweredCalls(current).all.length > 0;
   const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
   const runs = isLookedAt ? await readLeftovers(config, valueNow) : [];
   const rewrittenSince = (checkpoint: CheckpointTuple, keys: readonly string[]) =>
