@@ -5,23 +5,22 @@ import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
 import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
 import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
+import type { UnansweredCall } from "../history/open-calls.js";
 import { convertMessage, listOf } from "../history/read-messages.js";
-import { callIdOf, isPlaceholder, isResult, markRecoveredResult } from "../history/result.js";
+import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
 import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storable.js";
 import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
-import { type ExaminedCall, examineCalls } from "../threads/ended-runs.js";
+import { type RecoveredCall, recover } from "../threads/ended-runs.js";
 import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
 
-/** A call that no tool has answered. */
-export interface OpenCall extends Omit<ExaminedCall, "remains"> {
+/** A call that no tool has answered. One without a result is left open, because the caller may still answer it. */
+export interface OpenCall extends Omit<RecoveredCall, "remains"> {
   /** The result that its tool returned, found beside the state; undefined if there is none. */
   readonly recovered: ToolMessage | undefined;
   /** A result that somebody wrote in place of the real one. Only a recovered result replaces it. */
   readonly standIn: ToolMessage | undefined;
-  /** Whether the call is left open, because the caller may still answer it. */
-  readonly isLeftOpen: boolean;
 }
 
 export interface Examination {
@@ -62,28 +61,28 @@ export function examineThread(
         return [{ group, call, place, standIn: result }];
       }),
     );
-  const examined = examineCalls(open, runs, messages);
-  // A run whose result was found did not end on purpose.
-  const cut = new Set(examined.flatMap(({ group, remains }) => (remains?.kind === "result" ? group : [])));
   const forCaller = closeOpenCalls ? undefined : groupForCaller(groups, thread);
-  const used = new Set<ToolMessage>();
-  const openCalls = examined.flatMap(({ remains, ...unanswered }, index): OpenCall[] => {
-    const recovered = remains?.kind === "result" ? remains.result : undefined;
-    if (recovered !== undefined) used.add(recovered);
+  const { calls } = recover(
+    messages,
+    { runs },
+    {
+      putsBack: "none",
+      asksAtOnce: false,
+      calls: open,
+      wasCut: hasOpenTasks(thread),
+      // A run whose result was found did not end on purpose.
+      closed: (all) => {
+        const cut = new Set(all.flatMap(({ group, remains }) => (remains?.kind === "result" ? group : [])));
+        return all.filter(({ group }) => group !== forCaller || cut.has(group));
+      },
+    },
+  );
+  const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
+  const openCalls = calls.flatMap(({ remains, ...call }, index): OpenCall[] => {
+    const recovered = remains?.kind === "result" ? call.result && withId(call.result, call) : undefined;
     const standIn = open[index]?.standIn;
     if (standIn !== undefined && recovered === undefined) return [];
-    const { group, cause } = unanswered;
-    const isLeftOpen = group === forCaller && !cut.has(group);
-    const isCut = cause === "unrecorded" && group.end === messages.length && hasOpenTasks(thread);
-    return [
-      {
-        ...unanswered,
-        standIn,
-        cause: isCut ? "interrupted" : cause,
-        recovered: recovered && withId(recovered, unanswered),
-        isLeftOpen,
-      },
-    ];
+    return [{ ...call, recovered, standIn, result: recovered ?? call.result }];
   });
   const known = new Set(messages.map(({ id }) => id));
   const listed = new Set(messages.filter(isResult).map(describe));
@@ -117,8 +116,7 @@ function toldResults({ type, content }: BaseMessage): string[] {
 }
 
 /** A tool writes no id. The reducer gives one when a result enters the thread. */
-function withId(found: ToolMessage, { group, place }: Pick<OpenCall, "group" | "place">): ToolMessage {
-  const result = markRecoveredResult(found);
+function withId(result: ToolMessage, { group, place }: Pick<UnansweredCall, "group" | "place">): ToolMessage {
   return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
 }
 

@@ -281,7 +281,7 @@ type FirstPlaces = Map<RuleName, Map<BaseMessage, number>>;
 const LONGEST_WORDS = 500;
 
 function openCallFindings(
-  { call, recovered, standIn, isLeftOpen }: OpenCall,
+  { call, recovered, standIn, result }: OpenCall,
   fields: Partial<Finding>,
 ): Finding[] {
   const name = `The call${of(call.name)} \`${call.id}\``;
@@ -293,7 +293,7 @@ function openCallFindings(
     { ...fields, ...UNSAID, messageId: recovered?.id ?? null },
   );
   if (standIn !== undefined) return [recoverable];
-  if (isLeftOpen) {
+  if (result === undefined) {
     const evidence = `${name} has no result, and the run has ended. A client may be about to send it.`;
     return [finding("pairing/open-call", "warning", evidence, undefined, fields)];
   }

@@ -32,6 +32,7 @@ import {
   failuresOf,
   hasNewInput,
   hasTasks,
+  isOwnChannel,
   nodesToEnter,
   readDelta,
   sentNodes,
@@ -246,7 +247,7 @@ async function readThread(
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
-    otherChannels: Object.keys(checkpoint.channel_values).filter(isOtherChannel),
+    otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
     otherGraph,
     tellsStarts: true,
     mendedBy: mendedByGraph(graph, checkpoint),
@@ -431,14 +432,14 @@ async function findEndedRuns(
     if (!isPassed || wanted.size === 0) return !isPassed;
     return messagesAmong(await historyIn(checkpoint, checkpoints)).some(({ id }) => wanted.has(id));
   };
-  const ended = { input: {}, checkpoints, ownState: { keys: [] } };
+  const ended = { input: {}, checkpoints, isOwnKey: () => false };
   for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
     const { history, interrupts, nodes, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
-    const otherChannels = [...writtenTo].filter(isOtherChannel);
+    const otherChannels = [...writtenTo].filter(isOwnChannel);
     const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
@@ -476,13 +477,6 @@ const OF_A_PLACEHOLDER = {
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
-/**
- * Whether a channel is the user's, other than the messages. LangGraph's own have a colon or underscores in their names.
- */
-function isOtherChannel(name: string): boolean {
-  return name !== MESSAGES && !name.includes(":") && !name.startsWith("__");
-}
-
 /** Who mends the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
 function mendedByGraph(
   graph: ForeignGraph | undefined,
@@ -517,7 +511,7 @@ function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string |
   const { channels, nodes } = graph;
   const { channel_values } = checkpoint;
   const unknown = Object.keys(channel_values).filter(
-    (name) => isOtherChannel(name) && !Object.hasOwn(channels, name),
+    (name) => isOwnChannel(name) && !Object.hasOwn(channels, name),
   );
   if (unknown.length > 0)
     return `The thread has values that this graph does not know, and a write would drop them: ${unknown.join(", ")}. Name the graph that the thread belongs to.`;
@@ -526,7 +520,7 @@ function otherGraphReason(graph: ForeignGraph, checkpoint: Checkpoint): string |
     return `Another graph has run the thread: its nodes were ${ran.join(", ")}, and this graph has none of them. Name the graph that the thread belongs to.`;
   const entry = unreachedEntry(graph, checkpoint);
   const missing = Object.keys(channels).filter(
-    (name) => isOtherChannel(name) && !(name in channel_values) && hasDefault(channels[name]),
+    (name) => isOwnChannel(name) && !(name in channel_values) && hasDefault(channels[name]),
   );
   if (entry !== undefined && missing.length > 0)
     return `Another graph has run the thread: each run of this graph begins at ${entry}, where the thread has never been, and a write would add values to it: ${missing.join(", ")}. Name the graph that the thread belongs to. If your graph has changed since, name it as it was.`;

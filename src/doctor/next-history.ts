@@ -1,19 +1,9 @@
 /** What a thread has when its user's next message comes: what the next run recovers, closes and sends. */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import type { Group } from "../history/group.js";
-import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { isPlaceholder } from "../history/result.js";
-import { addToList, madeOnce } from "../shared/values.js";
-import {
-  closingResult,
-  examineCalls,
-  leftoversInPlace,
-  mayLackResponse,
-  placeLateResults,
-  placeMessages,
-} from "../threads/ended-runs.js";
+import { isPlaceholder, isResult } from "../history/result.js";
+import { recover } from "../threads/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -36,70 +26,37 @@ export interface NextHistory {
  */
 export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = nextMessage()): NextHistory {
   const stored = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
-  const leftovers = leftoversOf(thread);
   const given = next === null ? stored : [...stored, next];
-  // What an update took over is in the thread, or somebody has removed it since.
-  const placed = leftovers.filter(({ fate }) => fate !== "applied");
+  // What an update took over is in the thread, or somebody has removed it since. A result is never left out.
+  const runs = leftoversOf(thread).map((run) =>
+    run.fate === "applied" ? { ...run, written: run.written.filter(isResult) } : run,
+  );
+  const late = new Map(runs.map((run) => [run.checkpointId, run.late]));
   const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
-  const inPlace = mayLackResponse(given) ? leftoversInPlace(given, placed) : [];
-  const { update } = placeMessages(given, isOfAgent ? inPlace : placed, next !== null);
-  const found = new Map(leftovers.map(({ checkpointId, late }) => [checkpointId, late]));
-  const late = next === null ? [] : placeLateResults(given, found).map(({ result }) => result);
-  const written = [...update, ...late];
-  const history = written.length === 0 ? given : reduceMessages(given, written).messages;
-  const calls = examineCalls(unansweredCalls(history).all, leftovers, history);
-  const guessed = new Set<BaseMessage>();
-  const mayGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
-  const results = calls.map((examined): [UnansweredCall, BaseMessage] => {
-    const result = closingResult(examined);
-    if (mayGuess && examined.remains === undefined && examined.call.kind !== "invalid") guessed.add(result);
-    return [examined, result];
+  const { messages: written, calls } = recover(given, next === null ? { runs } : { runs, late }, {
+    putsBack: isOfAgent ? "in-place" : "all",
+    asksAtOnce: next !== null,
   });
-  const messages = withResults(history, results);
-  const known = new Set<BaseMessage>(stored);
+  // The reducer copies messages that another graph stored in another form.
+  const sound = written.length === 0 ? given : reduceMessages(given, []).messages;
+  const messages = written.length === 0 ? given : reduceMessages(sound, written).messages;
+  const mayGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
+  const guessed = calls.flatMap(({ call, remains, result }) =>
+    mayGuess && remains === undefined && call.kind !== "invalid" ? (result ?? []) : [],
+  );
+  const known = new Set<BaseMessage>(sound);
   const kindOf = (message: BaseMessage): Addition =>
     message === next ? "next-message" : isPlaceholder(message) ? "closed" : "recovered";
   return {
     messages,
-    guessed,
+    guessed: new Set(guessed),
     added: new Map(
-      messages.filter((message) => !known.has(message)).map((message) => [message, kindOf(message)]),
+      messages
+        .filter((message) => message === next || !known.has(message))
+        .map((message) => [message, kindOf(message)]),
     ),
   };
 }
 
 /** Nobody knows what the user will say. */
 export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });
-
-/** Puts each result after its message, before later calls' results. Anything elsewhere stays there. */
-function withResults(
-  history: readonly BaseMessage[],
-  results: readonly (readonly [UnansweredCall, BaseMessage])[],
-): BaseMessage[] {
-  const messages = [...history];
-  /** The results of calls without one, by the index of the message that they precede. */
-  const missing = new Map<number, BaseMessage[]>();
-  const places = new Map<Group, readonly number[]>();
-  for (const [{ group, place }, result] of results) {
-    const former = group.answeredAt[place];
-    const at = madeOnce(places, group, () => placesOfMissing(group))[place] ?? group.end;
-    if (former === undefined) addToList(missing, at, result);
-    else if (!isPlaceholder(result)) messages[former] = result;
-  }
-  if (missing.size === 0) return messages;
-  return [...messages.keys(), messages.length].flatMap((at) => [
-    ...(missing.get(at) ?? []),
-    ...messages.slice(at, at + 1),
-  ]);
-}
-
-/** For each call, the index after its message and the results of earlier calls that directly follow the message. */
-function placesOfMissing({ start, answeredAt }: Group): readonly number[] {
-  const earlier = new Set<number | undefined>();
-  let at = start + 1;
-  return answeredAt.map((answered) => {
-    while (earlier.has(at)) at += 1;
-    earlier.add(answered);
-    return at;
-  });
-}

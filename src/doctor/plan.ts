@@ -2,11 +2,10 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { withSentCalls } from "../history/change-calls.js";
-import { placeOfCall } from "../history/group.js";
 import { mendMessage } from "../history/message-shape.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { callIdOf, causeText, createPlaceholder, isResult } from "../history/result.js";
+import { callIdOf, causeText, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
 import {
   type Examination,
@@ -61,7 +60,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
 
 /** Messages that get a result, whose calls are not sent, or that are written anew. */
 function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
-  const closed = openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map(({ group }) => group.head);
+  const closed = openCalls.filter(({ result }) => result !== undefined).map(({ group }) => group.head);
   const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
   return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
 }
@@ -72,11 +71,7 @@ function arrange({ groups, openCalls }: Examination): BaseMessage[] {
   return groups.flatMap((group) => {
     const results = group.calls.map((call, place) => {
       const open = openOf.get(call);
-      if (open === undefined) return group.results[place];
-      if (open.recovered !== undefined) return open.recovered;
-      return open.isLeftOpen
-        ? undefined
-        : createPlaceholder(call, open.cause, placeOfCall(group, place), open.sentAt);
+      return open === undefined ? group.results[place] : open.result;
     });
     return [group.head, ...results.filter((result) => result !== undefined)];
   });
@@ -217,7 +212,9 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
     ...[...misplaced].map((message) =>
       step("move", message, `The result of ${nameOf(message.name)} is moved to its call.`),
     ),
-    ...openCalls.filter(({ isLeftOpen }) => !isLeftOpen).map((open) => stepOf(open, to.get(open.group.head))),
+    ...openCalls
+      .filter(({ result }) => result !== undefined)
+      .map((open) => stepOf(open, to.get(open.group.head))),
     ...after
       .filter((message) => !isResult(message) && !list.byMessage.has(message) && !told.has(message))
       .map((message) =>

@@ -1,26 +1,31 @@
 /** Makes a LangChain agent's thread sound before its model is asked: results are recovered, and open calls closed. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isAIMessage } from "../history/call.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
 import { isPlaceholder } from "../history/result.js";
 import { safely } from "../shared/json.js";
-import { madeOnce } from "../shared/values.js";
+import { addToList, madeOnce } from "../shared/values.js";
 import {
+  announce,
   asQuietUpdate,
-  closeCalls,
-  examineCalls,
+  changedKeys,
   findLateResults,
   findLeftovers,
+  findNestedLeftovers,
   type Leftovers,
-  leftoversInPlace,
   mayLackResponse,
-  recoverMessages,
-  tellLate,
+  type Recovery,
+  recover,
 } from "../threads/ended-runs.js";
-import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
+import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
+import { readChannels } from "../threads/langgraph/run-host.js";
+import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { mayHaveEndedEarly } from "../threads/saver/thread-ends.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
 import type { TetherMiddlewareOptions } from "./options.js";
@@ -46,31 +51,47 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 }
 
 /**
- * What a new run must first write to the thread: removals of archived messages, messages that an ended run showed but
- * did not store, the results of `closingResults`, and late results. Empty for a sound thread, which costs one look at
- * the history.
+ * What a new run must first write to the thread: removals of archived messages, and what ended runs left. Empty for a
+ * sound thread, which costs one look at the history, and a read by the first run that this process has with it.
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
 ): Promise<Written[]> {
-  const written: Written[] = [];
-  let current = history;
-  const write = (update: readonly Written[]): void => {
-    written.push(...update);
-    current = after(current, update);
-  };
-  write(await removeReturned(history, config));
-  const leftovers = mayLackResponse(current) ? await readLeftovers(config) : undefined;
-  if (leftovers !== undefined) {
-    const lost = recoverMessages(current, leftoversInPlace(current, leftovers), true, config);
-    write(lost.map(asQuietUpdate));
-  }
-  write(await closingResults(current, config, options, leftovers));
-  const late = await findLateResults(current, config).catch(() => []);
-  tellLate(late, config);
-  return [...written, ...late.map(({ result }) => result)];
+  const removals = await removeReturned(history, config);
+  const current = after(history, removals);
+  // Before its first response, a thread has nothing that nodes wrote after one.
+  const mayHaveEnded = mayHaveEndedEarly(config) && current.some(isAIMessage);
+  const isLookedAt = mayHaveEnded || mayLackResponse(current) || unansweredCalls(current).all.length > 0;
+  const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
+  const runs = isLookedAt ? await readLeftovers(config, valueNow) : [];
+  const rewrittenSince = (checkpoint: CheckpointTuple, keys: readonly string[]) =>
+    changedKeys(checkpoint, keys, valueNow);
+  const late = await findLateResults(current, config, rewrittenSince).catch(() => undefined);
+  const recovery = recover(
+    current,
+    { runs, ...(late && { late }) },
+    {
+      putsBack: "in-place",
+      asksAtOnce: true,
+      isReduced: (key) => isReducedChannel(config, key),
+    },
+  );
+  tell(recovery, config, options);
+  writeValues(recovery, config);
+  return [...removals, ...recovery.messages.map(asQuietUpdate)];
+}
+
+/**
+ * Writes what tools and nodes had written to other keys. A hook returns one value a key, and does not know which keys
+ * take several, so the channels are asked.
+ */
+function writeValues({ values }: Recovery, config: LangGraphRunnableConfig): void {
+  const byKey = new Map<string, unknown[]>();
+  for (const [key, value] of values) addToList(byKey, key, value);
+  for (const [key, all] of byKey)
+    if (!writeChannel(config, key, all)) writeChannel(config, key, all.slice(-1));
 }
 
 /**
@@ -110,34 +131,47 @@ export function createPreparation(options: TetherMiddlewareOptions) {
 }
 
 /**
- * Results that close all calls of the history, to be written to the thread. A call gets the result that its tool
- * returned before its run ended, if it can be found. Otherwise it gets a placeholder that says what is known. Empty if
- * every call has a result, which costs one look at the history.
+ * Results that close all calls of the history, to be written to the thread. Empty if every call has a result, which
+ * costs one look at the history.
  */
 async function closingResults(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
+  options: TetherMiddlewareOptions,
+): Promise<readonly BaseMessage[]> {
+  if (unansweredCalls(history).all.length === 0) return [];
+  const runs = await readLeftovers(config);
+  const recovery = recover(history, { runs }, { putsBack: "none", asksAtOnce: true });
+  tell(recovery, config, options);
+  return recovery.messages;
+}
+
+function tell(
+  recovery: Recovery,
+  config: LangGraphRunnableConfig,
   { onRepair }: TetherMiddlewareOptions,
-  known?: readonly Leftovers[],
-): Promise<BaseMessage[]> {
-  const { all } = unansweredCalls(history);
-  if (all.length === 0) return [];
-  const calls = examineCalls(all, known ?? (await readLeftovers(config)), history);
-  const closings = closeCalls(calls, config);
-  for (const { call, message } of closings) {
-    if (!isPlaceholder(message)) continue;
-    const repair = createRepair({ kind: "call-closed", call, message });
+): void {
+  announce(recovery, config);
+  for (const { call, result } of recovery.calls) {
+    if (result === undefined || !isPlaceholder(result)) continue;
+    const repair = createRepair({ kind: "call-closed", call, message: result });
     safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
   }
-  return closings.map(({ message }) => message);
 }
 
 /** If a saver cannot be read, the run goes on, and its calls get placeholders. */
-async function readLeftovers(config: LangGraphRunnableConfig): Promise<readonly Leftovers[]> {
+async function readLeftovers(
+  config: LangGraphRunnableConfig,
+  valueNow?: (key: string) => unknown,
+): Promise<readonly Leftovers[]> {
   try {
+    const run = { input: undefined, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) };
     const checkpoints = await savedCheckpoints(config);
+    const nested = checkpoints === undefined ? await parentCheckpoints(config) : undefined;
+    if (nested !== undefined)
+      return await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
     if (checkpoints === undefined) return [];
-    return await findLeftovers({ input: {}, checkpoints, ownState: { keys: [] } }, isBeforeModel);
+    return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
   } catch {
     return [];
   }

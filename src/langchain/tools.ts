@@ -14,10 +14,11 @@ import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { untilAborted } from "../shared/waiting.js";
-import { resultIn } from "../threads/commands.js";
+import { resultIn, valuesOf } from "../threads/commands.js";
 import { callKeyOf, keepUntilSaved } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
+import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 
 interface WantedCall {
   readonly id?: string | undefined;
@@ -57,10 +58,11 @@ export async function runTool<Tool>(
   return untilAborted(outcome, signal);
 }
 
-/** A command's result for the call. */
+/** A command's result for the call, and what it writes to other keys. */
 async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: WantedCall) {
   const outcome = await coming;
-  return { result: resultIn(isCommand(outcome) ? outcome : { messages: outcome }, id), values: [] };
+  if (!isCommand(outcome)) return { result: resultIn({ messages: outcome }, id), values: [] };
+  return { result: resultIn(outcome, id), values: valuesOf(outcome, isOwnChannel) };
 }
 
 /**

@@ -45,9 +45,9 @@ export function resultIn(update: Written, callId: string): ToolMessage | undefin
     .find((result) => callIdOf(result) === callId);
 }
 
-/** What an update writes to these keys, in order. */
-export function valuesOf(update: Written, keys: readonly string[]): Record<string, unknown>[] {
-  const own = updatesIn(update).map((fields) => pickFields(fields, (key) => keys.includes(key)));
+/** What an update writes to own keys, in order. */
+export function valuesOf(update: Written, isOwnKey: (name: string) => boolean): Record<string, unknown>[] {
+  const own = updatesIn(update).map((fields) => pickFields(fields, isOwnKey));
   return own.filter((fields) => Object.keys(fields).length > 0);
 }
 

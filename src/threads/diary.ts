@@ -33,6 +33,8 @@ export interface LateResult {
   readonly result: ToolMessage;
   /** What the tool wrote to the state's own keys, in order. */
   readonly values: readonly (readonly [key: string, value: unknown])[];
+  /** The own keys that were written since, as far as its reader knows. */
+  readonly rewritten?: ReadonlySet<string> | undefined;
 }
 
 interface Diary {

@@ -3,35 +3,38 @@
 export {
   type AskedCall,
   askedCalls,
-  closeCalls,
-  closingResult,
   type ExaminedCall,
   endsAfterModel,
   examineCalls,
   problemText,
-  recoverCalls,
 } from "./ended-runs/close-calls.js";
 export {
   awaitedCheckpoints,
   awaitLate,
   findLateResults,
   keepUntilSaved,
-  placeLateResults,
-  tellLate,
 } from "./ended-runs/late-results.js";
 export {
+  changedKeys,
   findLeftovers,
+  findNestedLeftovers,
   givenKeys,
   historyIn,
   isAddedBetweenRuns,
   isForked,
   type Leftovers,
-  leftoversInPlace,
   mayHaveLeftovers,
   mayLackResponse,
   walkBack,
   walkLeftovers,
 } from "./ended-runs/leftovers.js";
-export { asQuietUpdate, placeMessages, recoverMessages, recoverValues } from "./ended-runs/put-back.js";
+export { asQuietUpdate } from "./ended-runs/put-back.js";
+export {
+  announce,
+  type EndedRuns,
+  type RecoveredCall,
+  type Recovery,
+  recover,
+} from "./ended-runs/recover.js";
 export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
 export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

@@ -23,7 +23,7 @@ import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/rules/validate-history.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 import type { Leftovers } from "../../src/threads/ended-runs.js";
-import { examineCalls, recoverCalls } from "../../src/threads/ended-runs.js";
+import { examineCalls } from "../../src/threads/ended-runs.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageBytes, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
@@ -173,10 +173,12 @@ describe("The work grows with the messages", () => {
       },
       "the search for the results of the calls of one message": (size) => {
         const written = calls(size).map(({ id }) => result(`r-${id}`, id));
-        const leftovers = { history: [{ id: "a" }], written: written.reverse(), interrupts: [], late: [] };
+        const history = [human("h"), batch(size)];
+        const lists = { interrupts: [], late: [], nodes: [], unstarted: [] };
+        const leftovers = { history, written: written.reverse(), ...lists };
         return countSteps(
           unanswered(size),
-          (waiting) => void recoverCalls(waiting, [leftovers as unknown as Leftovers]),
+          (waiting) => void examineCalls(waiting, [leftovers as unknown as Leftovers], history),
         );
       },
       "the search for the questions about the calls of one message": (size) =>

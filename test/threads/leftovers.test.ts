@@ -1,9 +1,7 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { unansweredCalls } from "../../src/history/open-calls.js";
-import { examineCalls, findLeftovers, placeMessages, recoverCalls } from "../../src/threads/ended-runs.js";
-import { NO_OWN_STATE } from "../../src/threads/own-state.js";
+import { findLeftovers, recover } from "../../src/threads/ended-runs.js";
 import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 
@@ -67,10 +65,11 @@ const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
 /** The contents that are found for the calls without a result. */
 async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
-  const { dangling, pending } = unansweredCalls(history);
-  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, ownState: NO_OWN_STATE });
-  const found = recoverCalls([...dangling, ...pending], leftovers);
-  return found.map((one) => (one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`));
+  const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, isOwnKey: () => false });
+  const { calls } = recover(history, { runs: leftovers }, { putsBack: "none", asksAtOnce: true });
+  return calls.map(({ remains: one }) =>
+    one?.kind === "result" ? one.result.text : one && `? ${one.asked.name}`,
+  );
 }
 
 describe("the leftovers of ended runs", () => {
@@ -133,19 +132,33 @@ it("Two runs that asked about equal calls of one message have each asked about o
     late: [],
     headId: undefined,
     checkpointId: "0",
+    removed: new Set<string>(),
     interrupts: [{ value: { actionRequests: [asked] } }],
   };
   const causes = (leftovers: readonly (typeof left)[]) =>
-    examineCalls(unansweredCalls(history).all, leftovers, history).map(({ cause }) => cause);
+    recover(history, { runs: leftovers }, { putsBack: "none", asksAtOnce: true }).calls.map(
+      ({ cause }) => cause,
+    );
   expect(causes([left])).toEqual(["unrecorded", "declined"]);
   expect(causes([left, left])).toEqual(["declined", "declined"]);
 });
 
 describe("a response with calls whose question was edited", () => {
-  const left = { history: [human("h")], removed: new Set<string>(), late: [] };
+  const left = {
+    history: [human("h")],
+    removed: new Set<string>(),
+    late: [],
+    nodes: [],
+    unstarted: [],
+    interrupts: [],
+    headId: "h",
+    checkpointId: "0",
+  };
   const edited = new HumanMessage({ id: "h", content: "other words" });
   const idsWith = (...written: BaseMessage[]) =>
-    placeMessages([edited], [{ ...left, written }], true).update.map(({ id }) => id);
+    recover([edited], { runs: [{ ...left, written }] }, { putsBack: "all", asksAtOnce: true }).returned.map(
+      ({ id }) => id,
+    );
 
   it("is put back if one of its tools has returned something", () => {
     expect(idsWith(batch, resultOf("2"))).toEqual(["a"]);

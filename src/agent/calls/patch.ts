@@ -2,22 +2,18 @@
 
 import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
-import { unansweredCalls } from "../../history/open-calls.js";
-import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { toJson } from "../../shared/json.js";
 import {
   type AskedCall,
+  announce,
   asQuietUpdate,
-  closeCalls,
   type ExaminedCall,
-  examineCalls,
   findLeftovers,
-  recoverMessages,
-  recoverValues,
+  recover,
 } from "../../threads/ended-runs.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
-import { addUsage, isUsed, NO_USAGE } from "../../threads/usage.js";
+import { isUsed } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
 import { runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
@@ -34,37 +30,45 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
  */
 export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
-    const { messages } = state;
     const { inputs } = runOf(config);
-    const leftovers = await findLeftovers(inputs);
+    const { keys } = inputs.ownState;
+    const runs = await findLeftovers({ ...inputs, isOwnKey: (name) => keys.includes(name) });
     const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
-    const asksAtOnce = asksNext && !(leftovers.length > 0 && (await hasSteered(settings, state, config)));
-    const recovered = recoverMessages(messages, leftovers, asksAtOnce, config);
-    const history = recovered.length === 0 ? messages : reduceMessages(messages, recovered).messages;
-
-    const { all, dangling } = unansweredCalls(history);
-    const calls = examineCalls(all, leftovers, history);
-    const isClosed = ({ call, remains }: ExaminedCall, index: number): boolean => {
+    const asksAtOnce = asksNext && !(runs.length > 0 && (await hasSteered(settings, state, config)));
+    const isClosed = ({ call, remains, isPending }: ExaminedCall): boolean => {
       if (remains?.kind === "result") return true;
       // A response that a middleware set also follows the open group.
-      if (index < dangling.length || inputs.given !== undefined) return true;
+      if (!isPending || inputs.given !== undefined) return true;
       if (inputs.endsAfterInput) return remains?.kind === "question";
       return remains === undefined && !callPolicy.isHandedOver({ call });
     };
-    const closing = closeCalls(calls.filter(isClosed), config).map(({ message }) => message);
-    const written = [...recovered.map(asQuietUpdate), ...closing];
-    const usage = leftovers.map((leftover) => leftover.usage).reduce(addUsage, NO_USAGE);
+    const recovery = recover(
+      state.messages,
+      { runs },
+      {
+        putsBack: "all",
+        asksAtOnce,
+        closed: (calls) => calls.filter(isClosed),
+        isReduced: (key) => inputs.ownState.reducedKeys.has(key),
+      },
+    );
+    announce(recovery, config);
+
+    const { messages, usage, values, calls } = recovery;
     const update = {
-      ...(written.length > 0 && { messages: written, ...noteRecovered(recovered, state, config) }),
+      ...(messages.length > 0 && {
+        messages: messages.map(asQuietUpdate),
+        ...noteRecovered(messages, state, config),
+      }),
       ...(isUsed(usage) && { threadUsage: usage }),
     };
-    const question = asksNext ? pendingApprovals(calls.slice(dangling.length)) : undefined;
+    const question = asksNext ? pendingApprovals(calls.filter(({ isPending }) => isPending)) : undefined;
     const whole =
       question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
-    const used = new Set(calls.flatMap(({ remains }) => (remains?.kind === "result" ? remains.result : [])));
-    const values = recoverValues(leftovers, used, inputs.ownState);
     // Several writes to one key need several updates. LangGraph takes a list of them only if it contains a command.
-    const others = values.map((value) => new Command<unknown, AgentUpdate, "approve">({ update: value }));
+    const others = values.map(
+      ([key, value]) => new Command<unknown, AgentUpdate, "approve">({ update: { [key]: value } }),
+    );
     return others.length === 0 ? whole : [whole, ...others];
   };
 }

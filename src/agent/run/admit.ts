@@ -131,7 +131,7 @@ async function isSentAgain(
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
-  const keys = givenKeys(input, plan.ownState.keys);
+  const keys = givenKeys(input, (name) => plan.ownState.keys.includes(name));
   const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
   const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
   if (!Array.isArray(history)) return false;

@@ -117,7 +117,8 @@ export interface AnsweredCall {
 
 /** The result in a call's writes, and what it wrote to the state's own keys. */
 export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
-  return { result: resultIn(update, call.id), values: valuesOf(update, runOf(config).inputs.ownState.keys) };
+  const { keys } = runOf(config).inputs.ownState;
+  return { result: resultIn(update, call.id), values: valuesOf(update, (name) => keys.includes(name)) };
 }
 
 /** The writes of calls that run at the same time. */

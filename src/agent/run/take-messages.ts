@@ -12,7 +12,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { endsRun, lastResults } from "../../history/result.js";
-import { findLateResults, givenKeys, recoverValues, tellLate } from "../../threads/ended-runs.js";
+import { announce, findLateResults, givenKeys, recover } from "../../threads/ended-runs.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import type { AgentState } from "../../threads/state.js";
@@ -63,11 +63,19 @@ async function takeLate(
   const { inputs, record } = runOf(config);
   record.hasLookedForLate = true;
   const { ownState, input } = inputs;
-  const late = await findLateResults(messages, config).catch(() => []);
-  if (late.length === 0) return undefined;
-  tellLate(late, config);
-  const results = late.map(({ result }) => result);
-  const rewritten = new Set(givenKeys(input, ownState.keys));
-  const values = late.flatMap((one) => one.values);
-  return { messages: results, values: recoverValues([{ values, late: [], rewritten }], new Set(), ownState) };
+  const rewritten = givenKeys(input, (name) => ownState.keys.includes(name));
+  const late = await findLateResults(messages, config, () => rewritten).catch(() => undefined);
+  const recovery = recover(
+    messages,
+    { runs: [], ...(late && { late }) },
+    {
+      ...LATE_ONLY,
+      isReduced: (key) => ownState.reducedKeys.has(key),
+    },
+  );
+  if (recovery.late.length === 0) return undefined;
+  announce(recovery, config);
+  return { messages: [...recovery.late], values: recovery.values.map(([key, value]) => ({ [key]: value })) };
 }
+
+const LATE_ONLY = { putsBack: "none", asksAtOnce: false, calls: [] } as const;

@@ -1,9 +1,6 @@
-/**
- * Closes the calls that ended runs left without a result: with the tool's result, or with the reason why there is none.
- */
+/** What is known about the calls that ended runs left without a result: the tool's result, or why there is none. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { isAIMessage } from "../../history/call.js";
 import { type Group, placeOfCall } from "../../history/group.js";
@@ -19,7 +16,6 @@ import {
 } from "../../history/result.js";
 import { toJson } from "../../shared/json.js";
 import { addToList, madeOnce } from "../../shared/values.js";
-import { emitEvent } from "../events.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
@@ -69,12 +65,16 @@ export interface ExaminedCall extends UnansweredCall {
   readonly cause: PlaceholderCause;
   /** The checkpoint that sent the call; undefined if unknown. */
   readonly sentAt: string | undefined;
+  /** Whether the call is of the open group: no message but results follows its message. */
+  readonly isPending: boolean;
 }
 
+/** @param wasCut Whether the history ends where its last run was stopped. */
 export function examineCalls(
   calls: readonly UnansweredCall[],
   leftovers: readonly Omit<Leftovers, "values" | "usage" | "shown" | "removed" | "rewritten">[],
   history: readonly BaseMessage[],
+  wasCut = false,
 ): ExaminedCall[] {
   const found = recoverCalls(calls, leftovers);
   const declined = declinedCalls(calls, leftovers);
@@ -85,14 +85,24 @@ export function examineCalls(
     const isUnstarted =
       unstarted.has(placeOfCall(group, place)) ||
       (group.head.id !== undefined && unstartedHeads.has(group.head.id));
-    return isUnstarted && call.kind !== "invalid" ? "not-started" : causeInHistory(call, history[group.end]);
+    if (isUnstarted && call.kind !== "invalid") return "not-started";
+    const cause = causeInHistory(call, history[group.end]);
+    return wasCut && cause === "unrecorded" && group.end === history.length ? "interrupted" : cause;
   };
+  const last = history.findLastIndex((message) => !isResult(message));
   return calls.map((unanswered, index) => {
     const remains = found[index];
     const isDeclined = remains !== undefined || declined.has(unanswered);
-    const { id } = unanswered.group.head;
+    const { head, start } = unanswered.group;
+    const { id } = head;
     const sentAt = id && leftovers.findLast(({ headId }) => headId === id)?.checkpointId;
-    return { ...unanswered, remains, cause: isDeclined ? "declined" : causeOf(unanswered), sentAt };
+    return {
+      ...unanswered,
+      remains,
+      cause: isDeclined ? "declined" : causeOf(unanswered),
+      sentAt,
+      isPending: start === last,
+    };
   });
 }
 
@@ -111,17 +121,6 @@ export const endsAfterModel = (nodes: readonly string[]): boolean =>
 export function closingResult({ call, group, place, remains, cause, sentAt }: ExaminedCall): ToolMessage {
   if (remains?.kind === "result") return markRecoveredResult(remains.result);
   return createPlaceholder(call, cause, placeOfCall(group, place), sentAt);
-}
-
-/** The results that close these calls. Events report them. */
-export function closeCalls(calls: readonly ExaminedCall[], config: LangGraphRunnableConfig) {
-  return calls.map((examined) => {
-    const { call, remains, cause } = examined;
-    const named = { tool: call.name, callId: call.id };
-    if (remains?.kind === "result") emitEvent(config, { type: "result-recovered", ...named });
-    else emitEvent(config, { type: "call-closed", ...named, cause });
-    return { call, message: closingResult(examined) };
-  });
 }
 
 /*

@@ -6,13 +6,14 @@
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import type { CheckpointTuple } from "@langchain/langgraph";
 import { awaitedCalls, lateResultId } from "../../history/awaited-calls.js";
 import { copyMessage, toPlain } from "../../history/message.js";
 import { callIdOf, isPlaceholder, markRecoveredResult } from "../../history/result.js";
 import { coveringSummaries } from "../../history/visible-history.js";
 import { onAbort } from "../../shared/waiting.js";
 import { diaryOf, diaryWritten, type LateResult, pageOf, writeLate } from "../diary.js";
-import { emitEvent, publishEvent } from "../events.js";
+import { publishEvent } from "../events.js";
 
 /** What a tool returned for its call, and what it wrote to own keys. */
 interface Outcome {
@@ -74,26 +75,36 @@ function note(place: string, result: ToolMessage, values: Outcome["values"], con
   return writeLate([place, "result", { message: { ...toPlain(result) }, values }], pageOf(config));
 }
 
-/** A late result as the history takes it, and what its tool wrote to own keys. */
-type PlacedResult = Pick<LateResult, "result" | "values">;
+/** Late results, by the id of the checkpoint that sent their calls. */
+export type LateResults = ReadonlyMap<string, readonly LateResult[]>;
 
 /**
- * The late results for the calls that the history awaits, in call order. Each checkpoint that such a call names is read
- * once. Without such a call, none is read.
+ * What is in the diaries of the checkpoints that awaited calls name. Each is read once. Without such a call, none is
+ * read.
+ *
+ * @param rewrittenSince Contract: which of these own keys were written since a checkpoint.
  */
 export async function findLateResults(
   messages: readonly BaseMessage[],
   config: RunnableConfig,
-): Promise<readonly PlacedResult[]> {
+  rewrittenSince: (checkpoint: CheckpointTuple, keys: readonly string[]) => readonly string[],
+): Promise<LateResults> {
   const awaited = awaitedCheckpoints(messages);
   if (awaited.size > 0) await diaryWritten(config.configurable?.["thread_id"], config.signal);
   const found = new Map<string, readonly LateResult[]>();
   for (const checkpoint of awaited) {
     const page = pageOf(config, checkpoint);
     const tuple = await page?.saver.getTuple(page.config);
-    if (tuple !== undefined) found.set(checkpoint, diaryOf(tuple).results);
+    if (tuple === undefined) continue;
+    const { results } = diaryOf(tuple);
+    const keys = results.flatMap(({ values }) => values.map(([key]) => key));
+    const rewritten = new Set(rewrittenSince(tuple, keys));
+    found.set(
+      checkpoint,
+      results.map((late) => ({ ...late, rewritten })),
+    );
   }
-  return found.size === 0 ? [] : placeLateResults(messages, found);
+  return found;
 }
 
 /** The ids of the checkpoints that awaited calls name. */
@@ -101,11 +112,11 @@ export function awaitedCheckpoints(messages: readonly BaseMessage[]): ReadonlySe
   return new Set(awaitedCalls(messages).map(({ checkpoint }) => checkpoint));
 }
 
-/** @param found Late results, by checkpoint id. */
+/** The late results for the calls that the history awaits, in call order, as the history takes them. */
 export function placeLateResults(
   messages: readonly BaseMessage[],
-  found: ReadonlyMap<string, readonly LateResult[]>,
-): readonly PlacedResult[] {
+  found: LateResults,
+): readonly Omit<LateResult, "place">[] {
   const covered = coveringSummaries(messages);
   const ids = new Set(messages.map(({ id }) => id));
   // Of two results of one call, the first counts.
@@ -125,11 +136,6 @@ export function placeLateResults(
     const replaced = isPlaceholder(holder) && !covered.has(holder.id ?? "") ? holder.id : undefined;
     const id = replaced ?? lateResultId(result, place);
     if (replaced === undefined && ids.has(id)) return [];
-    return [{ result: copyMessage(result, { id }), values: late.values }];
+    return [{ ...late, result: copyMessage(result, { id }) }];
   });
-}
-
-export function tellLate(found: readonly Pick<LateResult, "result">[], config: RunnableConfig): void {
-  for (const { result } of found)
-    emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
 }

@@ -11,12 +11,14 @@ import { MARKS } from "../../history/marks.js";
 import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
+import { isUserMessage } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
 import { diaryOf, type LateResult } from "../diary.js";
 import {
   hasNewInput,
+  namespaceOfNode,
   nodesToEnter,
   waitingInterrupts,
   waitsForNode,
@@ -25,7 +27,6 @@ import {
   writesOfLostRun,
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
-import type { OwnState } from "../own-state.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
@@ -84,16 +85,20 @@ export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boo
     (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
     hasNewInput(abandoned) ||
     waitsForNode(abandoned, "patch") ||
-    writesByTask(abandoned, ["messages", "threadUsage"]).length > 0 ||
+    writesByTask(abandoned, (name) => name === "messages" || name === "threadUsage").length > 0 ||
     waitingInterrupts(abandoned).length > 0
   );
 }
 
 /** What the runs before a new one left, and the new run's input. */
-interface EndedRuns {
+interface NewRun {
+  /** Undefined: it cannot be read. */
   readonly input: unknown;
   readonly checkpoints: WatchedCheckpoints;
-  readonly ownState: Pick<OwnState, "keys">;
+  /** Whether a channel is one of the own keys. */
+  readonly isOwnKey: (name: string) => boolean;
+  /** Contract: the value that a key has now. It tells which keys were written since, if inputs do not. */
+  readonly valueNow?: (key: string) => unknown;
 }
 
 /**
@@ -102,19 +107,19 @@ interface EndedRuns {
  * @param isBeforePatch Whether a checkpoint's run had not yet looked for leftovers.
  */
 export async function findLeftovers(
-  ended: EndedRuns,
+  run: NewRun,
   isBeforePatch: (checkpoint: CheckpointTuple) => boolean = (checkpoint) => waitsForNode(checkpoint, "patch"),
 ): Promise<readonly Leftovers[]> {
   const found: Leftovers[] = [];
   // A run that is past `patch` ends the search, because it has looked itself.
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
-  for await (const { step, left, lost } of walkLeftovers(ended, MOST_READ, goesOn)) {
+  for await (const { step, left, lost } of walkLeftovers(run, MOST_READ, goesOn)) {
     const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
     const written = [...own.written, ...own.shown, ...lost];
     const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
     const hasMoreThanResults = written.some((message) => !isResult(message)) || isUsed(whole.usage);
     found.unshift(
-      hasMoreThanResults && (await isForked(step, ended.checkpoints)) ? withResultsOnly(whole) : whole,
+      hasMoreThanResults && (await isForked(step, run.checkpoints)) ? withResultsOnly(whole) : whole,
     );
   }
   return found;
@@ -129,27 +134,52 @@ export async function findLeftovers(
  * @param goesOn Contract: called after each checkpoint is read. Returns whether the one before it is read too.
  */
 export async function* walkLeftovers(
-  { input, checkpoints, ownState: { keys } }: EndedRuns,
+  run: NewRun,
   most: number,
   goesOn: (checkpoint: CheckpointTuple) => boolean | Promise<boolean>,
 ) {
+  const { input, checkpoints, isOwnKey } = run;
   const removed = new Set(removalsOf(input));
-  const rewritten = new Set(givenKeys(input, keys));
+  const rewritten = new Set(givenKeys(input, isOwnKey));
   // A run that continues the abandoned one applies its writes.
-  const fate = isRecord(input) && !isCommand(input) ? "discarded" : "continued";
+  const fate = input === undefined || (isRecord(input) && !isCommand(input)) ? "discarded" : "continued";
   for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, { fate, most })) {
     const { checkpoint, child } = step;
     if (step.fate !== "continued") {
       const isSuperseded = child === undefined && checkpoints.isFork;
       const lost = isSuperseded ? [] : messagesAmong(writesOfLostRun(checkpoint, child, "messages").flat());
-      const own = await readLeftovers(checkpoint, checkpoints, keys);
-      yield { step, left: { ...own, removed: new Set(removed), rewritten: new Set(rewritten) }, lost };
+      const own = await readLeftovers(checkpoint, run);
+      // LangChain adds the thread's own values to each input, so it does not tell what the caller has given.
+      const isUntold = input === undefined && hasNewInput(checkpoint);
+      const left = { ...own, ...(isUntold && { values: [] }), removed: new Set(removed) };
+      yield { step, left: { ...left, rewritten: rewrittenSince(left, checkpoint, rewritten, run) }, lost };
     }
     if (!(await goesOn(checkpoint))) return;
     const received: unknown = checkpoint.checkpoint.channel_values[START];
     for (const id of removalsOf(received)) removed.add(id);
-    for (const key of givenKeys(received, keys)) rewritten.add(key);
+    if (input !== undefined) for (const key of givenKeys(received, isOwnKey)) rewritten.add(key);
   }
+}
+
+/** The keys that were written since a checkpoint, of those that its tasks wrote. */
+function rewrittenSince(
+  { values, late }: Pick<Leftovers, "values" | "late">,
+  checkpoint: CheckpointTuple,
+  given: ReadonlySet<string>,
+  { valueNow }: Pick<NewRun, "valueNow">,
+): ReadonlySet<string> {
+  const keys = [...values, ...late.flatMap((one) => one.values)].map(([key]) => key);
+  return new Set([...given, ...changedKeys(checkpoint, keys, valueNow)]);
+}
+
+/** The keys that no longer have the value that they have in a checkpoint. */
+export function changedKeys(
+  { checkpoint: { channel_values } }: CheckpointTuple,
+  keys: readonly string[],
+  valueNow: NewRun["valueNow"],
+): string[] {
+  if (valueNow === undefined) return [];
+  return keys.filter((key) => toJson(valueNow(key)) !== toJson(channel_values[key]));
 }
 
 /** Whether the checkpoint is an input or an update. The run before it may have left something. */
@@ -186,8 +216,10 @@ function removalsOf(input: unknown): string[] {
     .map(({ id = "" }) => id);
 }
 
-export function givenKeys(input: unknown, keys: readonly string[]): string[] {
-  return isRecord(input) ? keys.filter((key) => input[key] !== undefined) : [];
+/** The own keys that an input writes. */
+export function givenKeys(input: unknown, isOwnKey: (name: string) => boolean): string[] {
+  if (!isRecord(input)) return [];
+  return Object.keys(input).filter((key) => isOwnKey(key) && input[key] !== undefined);
 }
 
 /**
@@ -221,15 +253,14 @@ export async function historyIn({ checkpoint, config }: CheckpointTuple, { readD
 /** What the run that ended at this checkpoint left there. */
 async function readLeftovers(
   checkpoint: CheckpointTuple,
-  checkpoints: WatchedCheckpoints,
-  keys: readonly string[],
+  { checkpoints, isOwnKey }: NewRun,
 ): Promise<Omit<Leftovers, "removed" | "rewritten">> {
   const stored = await historyIn(checkpoint, checkpoints);
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
-  const channels = ["messages", ...keys];
-  const tasks = inCallOrder(writesByTask(checkpoint, channels).map(taskOf), history);
+  const isRead = (name: string) => name === "messages" || isOwnKey(name);
+  const tasks = inCallOrder(writesByTask(checkpoint, isRead).map(taskOf), history);
   // The run ended before it had read its own input.
-  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, channels)));
+  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, isRead)));
   const written = tasks.flatMap(({ messages }) => messages);
   const { results, shown } = diaryOf(checkpoint);
   const known = new Set([...history, ...written].map(({ id }) => id));
@@ -261,7 +292,7 @@ function interruptedResponse({ id, text }: { readonly id: string; readonly text:
  */
 function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
-  const writes = writesByTask(checkpoint, ["threadUsage"]).flat();
+  const writes = writesByTask(checkpoint, (name) => name === "threadUsage").flat();
   return writes
     .map(([, write]) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
     .reduce(addUsage, NO_USAGE);
@@ -291,9 +322,9 @@ function taskOf(writes: Writes): FinishedTask {
   };
 }
 
-function writesOfInput({ checkpoint }: CheckpointTuple, channels: readonly string[]): Writes {
+function writesOfInput({ checkpoint }: CheckpointTuple, isRead: (name: string) => boolean): Writes {
   const input: unknown = checkpoint.channel_values[START];
-  return isRecord(input) ? givenKeys(input, channels).map((name) => [name, input[name]]) : [];
+  return isRecord(input) ? givenKeys(input, isRead).map((name) => [name, input[name]]) : [];
 }
 
 /** Tasks of a batch finish in any order. */
@@ -305,6 +336,66 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
     return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
   };
   return tasks.toSorted((one, other) => place(one) - place(other));
+}
+
+/*
+ * What an agent that is a node of another graph, without a memory of its own, recovers. Each run of such a node has its
+ * own checkpoints, and its graph gets its messages when it has ended. So all that an ended one did is missing there.
+ */
+
+/**
+ * What the last run of the node left that an ended run of its parent graph did not get.
+ *
+ * @param node The node's name, and the id of the parent graph's checkpoint that this run began on.
+ * @param parents The parent graph's checkpoints, the latest saved one as `abandoned`.
+ * @param read Contract: the checkpoints of a namespace of the same thread.
+ * @param isBeforeModel Whether a checkpoint's run had not yet asked the model.
+ */
+export async function findNestedLeftovers(
+  { node, begunOn }: { readonly node: string; readonly begunOn: string | undefined },
+  parents: WatchedCheckpoints,
+  read: (namespace: string) => Promise<WatchedCheckpoints>,
+  isBeforeModel: (checkpoint: CheckpointTuple) => boolean,
+  run: Omit<NewRun, "checkpoints">,
+): Promise<readonly Leftovers[]> {
+  const search = { fate: "continued", most: MOST_READ } as const;
+  for await (const { checkpoint, fate } of walkBack(parents.abandoned, parents.read, search)) {
+    if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
+    // With the durability `exit`, the checkpoints of this run are not saved yet.
+    const isLatest = checkpoint === parents.abandoned;
+    // A run of the parent graph that has passed the node has its messages.
+    if ((fate !== "discarded" && !isLatest) || !nodesToEnter(checkpoint).includes(node)) return [];
+    const namespace = namespaceOfNode(checkpoint, node);
+    const checkpoints = namespace === undefined ? undefined : await read(namespace);
+    const latest = checkpoints?.abandoned;
+    if (checkpoints === undefined || latest === undefined || isBeforeModel(latest)) continue;
+    const left = await readNested(latest, { ...run, checkpoints });
+    // The latest checkpoint can also be one of this run, whose messages are known, but not what it wrote to keys.
+    return [isLatest ? { ...left, values: [] } : left];
+  }
+  return [];
+}
+
+/** All that a node's run did since its input, as the leftovers of one superstep. */
+async function readNested(latest: CheckpointTuple, run: NewRun): Promise<Leftovers> {
+  const steps: Awaited<ReturnType<typeof readLeftovers>>[] = [];
+  let first = latest;
+  const search = { fate: "discarded", most: MOST_READ } as const;
+  for await (const { checkpoint } of walkBack(latest, run.checkpoints.read, search)) {
+    if (hasNewInput(checkpoint)) break;
+    steps.unshift(await readLeftovers(checkpoint, run));
+    first = checkpoint;
+  }
+  const last = steps.at(-1) ?? (await readLeftovers(latest, run));
+  const earliest = steps[0]?.history ?? [];
+  // With the durability `exit`, only the last superstep is saved. The run's input ended with the user's message.
+  const isInput = (first.metadata?.step ?? 0) < 1;
+  const history = isInput ? earliest : earliest.slice(0, earliest.findLastIndex(isUserMessage) + 1);
+  const known = new Set(history.map(({ id }) => id));
+  const since = last.history.filter(({ id }) => !known.has(id));
+  const values = steps.flatMap((step) => step.values);
+  const left = { ...last, history, written: [...since, ...last.written], values, removed: new Set<string>() };
+  return { ...left, rewritten: rewrittenSince(left, first, new Set(), run) };
 }
 
 /*

@@ -15,7 +15,6 @@
  */
 
 import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { placeOfCall } from "../../history/group.js";
 import { MARKS } from "../../history/marks.js";
@@ -26,34 +25,18 @@ import {
   REMOVE_ALL_MESSAGES,
   toPlain,
 } from "../../history/message.js";
-import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import type { Repair } from "../../history/reducer/repair.js";
 import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
 import { archivedIds, archiveOf, coverageOf, isUserMessage } from "../../history/summary.js";
-import { emitEvent } from "../events.js";
-import type { OwnState } from "../own-state.js";
+import type { LateResult } from "../diary.js";
 import type { Leftovers } from "./leftovers.js";
 
 /**
- * The update that puts the messages back. An event reports each response.
+ * The update that puts the messages back, the history with it, and the results that have no place.
  *
  * @param asksAtOnce Whether the run asks the model before anything else comes, unless its history ends with a response.
  */
-export function recoverMessages(
-  messages: readonly BaseMessage[],
-  leftovers: readonly Leftovers[],
-  asksAtOnce: boolean,
-  config: LangGraphRunnableConfig,
-): BaseMessage[] {
-  const { update, current, refused } = placeMessages(messages, leftovers, asksAtOnce);
-  tellDropped(refused, current, config);
-  for (const { id = "" } of update.filter(isAIMessage))
-    emitEvent(config, { type: "response-recovered", messageId: id });
-  return update;
-}
-
-/** Does the same as {@link recoverMessages}, without events. */
 export function placeMessages(
   messages: readonly BaseMessage[],
   leftovers: readonly (Pick<Leftovers, "history" | "removed"> & Answered)[],
@@ -66,11 +49,15 @@ export function placeMessages(
   for (const left of leftovers) {
     const { history, written, removed } = left;
     let shown: readonly BaseMessage[] = reduceMessages(history, update).messages;
+    let known = byId(shown);
     for (const message of written) {
+      const former = known.get(message.id ?? "");
+      // A hook of LangChain writes the whole history again.
+      if (former !== undefined && isSameMessage(former, message)) continue;
       const { messages: next, repairs } = reduceMessages(shown, [message]);
       for (const repair of repairs)
         if (repair.kind === "orphan-refused" && !isPlaceholder(message)) refused.push(repair);
-      const isResponse = isAIMessage(message) && !shown.some(({ id }) => id === message.id);
+      const isResponse = isAIMessage(message) && former === undefined;
       const fit = isResponse ? fitOf(message, next, left, current) : "answers";
       if (fit === "passes") passing.add(message.id);
       const isLeftOut = isResult(message) || removed.has(REMOVE_ALL_MESSAGES) || fit === "left-out";
@@ -80,6 +67,7 @@ export function placeMessages(
       if (changes.length > 0) current = reduceMessages(current, changes).messages;
       update = [...update, ...changes];
       shown = next;
+      known = byId(shown);
     }
   }
   while (asksAtOnce && passing.delete(current.at(-1)?.id)) {
@@ -87,8 +75,13 @@ export function placeMessages(
     update = update.filter(({ id }) => id !== last);
     current = reduceMessages(messages, update).messages;
   }
-  return { update, current, refused };
+  // A summary stands for the calls of archived messages.
+  const archived = new Set(current.flatMap((message) => archiveOf(message)?.calls ?? []));
+  const dropped = refused.filter(({ message }) => !archived.has(callIdOf(message)));
+  return { update, current, dropped };
 }
+
+export type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
 
 /** What an ended run wrote, and the results that came later. */
 type Answered = Pick<Leftovers, "written" | "late">;
@@ -154,23 +147,6 @@ function isSentBack(
   });
 }
 
-type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
-
-/** Reports dropped results, unless a summary has archived their calls. */
-function tellDropped(
-  refused: readonly OrphanRefused[],
-  history: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-): void {
-  const archived = new Set(history.flatMap((message) => archiveOf(message)?.calls ?? []));
-  for (const repair of refused) {
-    const { message } = repair;
-    if (archived.has(callIdOf(message))) continue;
-    publishRepairs([repair]);
-    emitEvent(config, { type: "result-dropped", callId: callIdOf(message), message: toPlain(message) });
-  }
-}
-
 /** The update that repeats on `current` what a message did to `shown`. `next` is `shown` after the message. */
 function changesOf(
   message: BaseMessage,
@@ -202,21 +178,30 @@ function byId(messages: readonly BaseMessage[]): ReadonlyMap<string, BaseMessage
   return new Map(messages.map((message) => [message.id ?? "", message]));
 }
 
+/** A write to a key of the state. */
+export type RecoveredValue = readonly [key: string, value: unknown];
+
 /**
- * What ended runs' finished tools wrote to own keys, in order: one update per write. A key without a reducer keeps the
- * value of later input.
+ * What ended runs' finished tasks wrote to own keys, in order, and then what came with late results. A key without a
+ * reducer keeps a value that was written since.
  *
- * @param used The recovered results. Of the late results, only what came with these counts.
+ * @param used The recovered results. Of a run's late results, only what came with these counts.
+ * @param found The late results of calls that were closed before.
  */
 export function recoverValues(
-  leftovers: readonly Pick<Leftovers, "values" | "late" | "rewritten">[],
+  runs: readonly (Answered & Partial<Pick<Leftovers, "values" | "rewritten">>)[],
   used: ReadonlySet<BaseMessage>,
-  { reducedKeys }: Pick<OwnState, "reducedKeys">,
-): Record<string, unknown>[] {
-  return leftovers.flatMap(({ values, late, rewritten }) =>
-    [...values, ...late.filter(({ result }) => used.has(result)).flatMap((one) => one.values)]
-      .filter(([key]) => reducedKeys.has(key) || !rewritten.has(key))
-      .map(([key, value]) => ({ [key]: value })),
+  found: readonly Pick<LateResult, "values" | "rewritten">[],
+  isReduced: (key: string) => boolean,
+): RecoveredValue[] {
+  const all = runs.map(({ values = [], written, late, rewritten }) => {
+    // LangGraph has also saved what some of these tools wrote.
+    const saved = new Set(written.filter(isResult).map(callIdOf));
+    const isNews = ({ result }: LateResult) => used.has(result) && !saved.has(callIdOf(result));
+    return { values: [...values, ...late.filter(isNews).flatMap((one) => one.values)], rewritten };
+  });
+  return [...all, ...found].flatMap(({ values, rewritten }) =>
+    values.filter(([key]) => rewritten?.has(key) !== true || isReduced(key)),
   );
 }
 

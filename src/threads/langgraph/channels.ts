@@ -8,6 +8,7 @@ import { type MessagesUpdate, messagesSchema } from "../../history/messages-sche
 import { coerceMessage } from "../../history/read-messages.js";
 import { pairedField, pairedMessagesReducer } from "../../history/reducer/paired-messages.js";
 import { isResult } from "../../history/result.js";
+import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { readChannels } from "./run-host.js";
 
@@ -137,6 +138,42 @@ export function probeChannel(
   send([[name, write]]);
   const values = readChannels(config, [name], true);
   return isRecord(values) ? values[name] : undefined;
+}
+
+/**
+ * Writes values to a channel from the task itself, in order, before what its node returns. False if the channel refuses
+ * them, or if the graph has no such channel: then nothing is written. LangGraph's own channel takes one value a step.
+ */
+export function writeChannel(
+  config: Pick<RunnableConfig, "configurable">,
+  name: string,
+  values: readonly unknown[],
+): boolean {
+  return sendAndRead(config, name, values, false);
+}
+
+/** Whether a channel combines its value with what is written to it. It takes several values in a step. */
+export function isReducedChannel(config: Pick<RunnableConfig, "configurable">, name: string): boolean {
+  const current = Object(readChannels(config, [name]))[name];
+  // The second value comes after one that replaces all, so it does not reach the user's reducer.
+  return sendAndRead(config, name, [{ [OVERWRITE]: current }, current], true);
+}
+
+/** Whether the channel has a value after these writes. They are taken back if not, or if this is a probe. */
+function sendAndRead(
+  config: Pick<RunnableConfig, "configurable">,
+  name: string,
+  values: readonly unknown[],
+  isProbe: boolean,
+): boolean {
+  const send: unknown = config.configurable?.[SEND];
+  if (typeof send !== "function") return false;
+  const writes = values.map((value): [string, unknown] => [name, value]);
+  send(writes);
+  const isTaken = safely(() => Object.hasOwn(Object(readChannels(config, [name], true)), name), false);
+  // LangGraph keeps these pairs until the task ends. An empty write to the messages changes nothing.
+  if (isProbe || !isTaken) for (const write of writes) write.splice(0, 2, "messages", []);
+  return isTaken;
 }
 
 /** The key that marks a write that replaces its channel's value. In JSON it can be the write's type. */

@@ -2,6 +2,7 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { v5 } from "@langchain/core/utils/uuid";
 import {
   type BaseCheckpointSaver,
   type CheckpointTuple,
@@ -18,17 +19,24 @@ import { readChannels } from "./run-host.js";
 /** The channel of a task's error. Not exported. */
 const ERROR = "__error__";
 
+/**
+ * Whether a channel is the user's, other than the messages. LangGraph's own have a colon or underscores in their names.
+ */
+export function isOwnChannel(name: string): boolean {
+  return name !== "messages" && !name.includes(":") && !name.startsWith("__");
+}
+
 /** What a checkpoint's finished tasks wrote to these channels: one list per task, in the order of its writes. */
 export function writesByTask(
   tuple: CheckpointTuple,
-  channels: readonly string[],
+  isWanted: (channel: string) => boolean,
 ): (readonly [channel: string, value: unknown])[][] {
   const { pendingWrites = [] } = tuple;
   const isOfNextRun = belongsToNextRun(tuple);
   return byTask(
     pendingWrites.flatMap(([task, name, value]) => {
       // LangGraph applies the others to the next run's state, whatever its input is.
-      const isOwn = channels.includes(name) && task !== NULL_TASK && !isOfNextRun(task);
+      const isOwn = isWanted(name) && task !== NULL_TASK && !isOfNextRun(task);
       return isOwn ? [[task, [name, value]]] : [];
     }),
   );
@@ -110,7 +118,7 @@ export function hasNewInput({ metadata }: CheckpointTuple): boolean {
 
 /** What the checkpoint's tasks wrote to a channel, as LangGraph shows it, or the error they failed with. */
 export function tasksOf(tuple: CheckpointTuple, channel: string) {
-  return writesByTask(tuple, [channel, ERROR]).map((writes) => {
+  return writesByTask(tuple, (name) => name === channel || name === ERROR).map((writes) => {
     const values = writes.flatMap(([name, value]) => (name === channel ? [value].flat() : []));
     const failure = writes.find(([name]) => name === ERROR);
     return { result: values.length > 0 ? { [channel]: values } : undefined, error: failure?.[1] };
@@ -339,4 +347,24 @@ export function timeOfCheckpoint(id: string): number | undefined {
   const [, high, middle, low] = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-/i.exec(id) ?? [];
   if (high === undefined) return undefined;
   return Number(BigInt(`0x${high}${middle}${low}`) / 10_000n) - GREGORIAN_OFFSET_MS;
+}
+
+/**
+ * The namespace of the graph that a node ran in the superstep after a checkpoint. LangGraph derives it from the task's
+ * id, and that from the checkpoint. Not exported.
+ */
+export function namespaceOfNode(
+  { checkpoint, metadata, config }: CheckpointTuple,
+  node: string,
+): string | undefined {
+  const bytes = checkpoint.id.replaceAll("-", "").match(/../g) ?? [];
+  if (bytes.length !== 16) return undefined;
+  const parent = String(config.configurable?.["checkpoint_ns"] ?? "");
+  const path = parent === "" ? node : `${parent}|${node}`;
+  const step = String((metadata?.step ?? 0) + 1);
+  const task = v5(
+    JSON.stringify([path, step, node, "__pregel_pull", [TO_NODE + node]]),
+    Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)),
+  );
+  return `${path}:${task}`;
 }

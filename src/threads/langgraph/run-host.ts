@@ -82,6 +82,19 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
+/**
+ * The node that runs the task's graph, and the namespace of the graph that the node is in. Undefined for the outermost
+ * graph, for one with its own memory, and for one that has no stable namespace around it.
+ */
+export function parentOf(config: RunnableConfig) {
+  const namespace = namespaceOfGraph(config);
+  const end = namespace.lastIndexOf(SUBGRAPH);
+  const [node = "", task] = namespace.slice(end + 1).split(":");
+  const checkpoint_ns = namespace.slice(0, Math.max(end, 0));
+  if (task === undefined || checkpoint_ns.includes(":")) return undefined;
+  return { node, checkpoint_ns, begunOn: textIn(config.configurable?.[MAP], checkpoint_ns) };
+}
+
 /** The namespace of a graph with its own memory inside a task: it has no task id. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");

@@ -5,7 +5,9 @@ import { type CheckpointTuple, getConfig } from "@langchain/langgraph";
 import { defined, textIn } from "../../shared/values.js";
 import { diaryWritten } from "../diary.js";
 import { nodesToEnter } from "../langgraph/read-checkpoints.js";
-import { ownThreadOf } from "../langgraph/run-host.js";
+import { isSaver } from "../langgraph/replace-methods.js";
+import { inheritedCheckpointer, ownThreadOf, parentOf } from "../langgraph/run-host.js";
+import { soundSaver } from "../langgraph/sound-saver.js";
 import { checkpointsOf, type WatchedCheckpoints } from "./watched-checkpoints.js";
 
 /** The nodes before the model in LangChain's agents. A run that waits for one of them has run no tool. */
@@ -34,6 +36,21 @@ export async function startingCheckpoints(config: RunnableConfig): Promise<Watch
   const named = textIn(getConfig()?.metadata, "checkpoint_id");
   const own = named === undefined ? undefined : await savedCheckpoints(config, named);
   return own?.abandoned === undefined ? savedCheckpoints(config) : own;
+}
+
+/**
+ * The checkpoints of the graph whose node runs the task's graph, and those of other namespaces of the same thread.
+ * Undefined for the outermost graph, and for one with its own memory.
+ */
+export async function parentCheckpoints(config: RunnableConfig) {
+  const parent = parentOf(config);
+  const given = inheritedCheckpointer(config);
+  const { thread_id } = { ...config.configurable };
+  if (parent === undefined || !isSaver(given) || thread_id === undefined) return undefined;
+  const saver = soundSaver(given);
+  const read = async (checkpoint_ns: string) =>
+    checkpointsOf(saver, await saver.getTuple({ configurable: { thread_id, checkpoint_ns } }));
+  return { parent, parents: await read(parent.checkpoint_ns), read };
 }
 
 /** Whether a checkpoint's run had not yet asked the model. */

@@ -2,7 +2,7 @@
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { getEventListeners } from "node:events";
-import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import { RemoveMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
 import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -15,7 +15,7 @@ import { createSummary } from "../../../src/history/summary.js";
 import { visibleHistory } from "../../../src/history/visible-history.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { diaryWritten } from "../../../src/threads/diary.js";
-import { findLateResults } from "../../../src/threads/ended-runs.js";
+import { findLateResults, recover } from "../../../src/threads/ended-runs.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";
@@ -355,7 +355,10 @@ describe("findLateResults", () => {
     };
     return {
       read,
-      find: (history: Parameters<typeof findLateResults>[0]) => findLateResults(history, config),
+      find: async (history: Parameters<typeof findLateResults>[0]) => {
+        const late = await findLateResults(history, config, () => []);
+        return recover(history, { runs: [], late }, { putsBack: "none", asksAtOnce: false, calls: [] });
+      },
     };
   };
 
@@ -363,11 +366,8 @@ describe("findLateResults", () => {
     const first = [human("h"), ai("first", "c"), placeholderOf("c", "first:0", "superseded")];
     const history = [...first, human("i"), ai("second", "c"), placeholderOf("c", "second:0", "superseded")];
     const { read, find } = withResults({ 7: [["first:0", "c"]] });
-    const late = await find(history);
-    const { messages } = reduceMessages(
-      history,
-      late.map((one) => one.result),
-    );
+    const { late } = await find(history);
+    const { messages } = reduceMessages(history, late);
     expect(script(messages).filter((line) => line.startsWith("tool:"))).toEqual(["tool: late first:0"]);
     expect(messages[5]).toBe(history[5]);
     expect(read).toEqual(["7"]);
@@ -416,10 +416,10 @@ describe("findLateResults", () => {
       const summarised = reduceMessages(history, [summary]).messages;
       expect(summarised.length).toBe(kind === "keep" ? 6 : 3);
       const { find } = withResults({ 7: [["a:0", "c"]] });
-      const [late] = await find(summarised);
-      const { messages } = reduceMessages(summarised, [late?.result as BaseMessage]);
+      const { late } = await find(summarised);
+      const { messages } = reduceMessages(summarised, late);
       expect(visibleHistory(messages).lateResults.map(({ text }) => text)).toEqual(["late a:0"]);
-      expect(await find(messages)).toEqual([]);
+      expect((await find(messages)).late).toEqual([]);
     },
   );
 
@@ -431,8 +431,8 @@ describe("findLateResults", () => {
         ["a:0", "c"],
       ],
     });
-    const late = await find([human("h"), ai("a", "c", "d"), ...closed]);
-    expect(late.flatMap(({ values }) => values)).toEqual([
+    const { values } = await find([human("h"), ai("a", "c", "d"), ...closed]);
+    expect(values).toEqual([
       ["note", "a:0"],
       ["note", "a:1"],
     ]);

@@ -279,9 +279,11 @@ describe("the checkpoint of a run that ended early", () => {
   it("has what each finished task wrote", async () => {
     const { left: tuple } = await endedEarly(finished(1), fail, finished(2));
     expect(
-      writesByTask(tuple, ["messages"]).map((writes) => texts(writes.map(([, value]) => value))),
+      writesByTask(tuple, (name) => name === "messages").map((writes) =>
+        texts(writes.map(([, value]) => value)),
+      ),
     ).toEqual([["finished 1"], ["finished 2"]]);
-    expect(writesByTask(tuple, ["other"])).toEqual([]);
+    expect(writesByTask(tuple, (name) => name === "other")).toEqual([]);
   });
 
   it("has the update of a Command apart from the writes of tasks", async () => {
@@ -291,7 +293,7 @@ describe("the checkpoint of a run that ended early", () => {
     await graph.invoke(new Command({ resume: "yes", update: user("noted") }), inThread("1"));
     const tuple = await latestOf(saver);
     expect(texts(writesOfCommand(tuple, "messages"))).toEqual(["noted"]);
-    expect(writesByTask(tuple, ["messages"])).toEqual([]);
+    expect(writesByTask(tuple, (name) => name === "messages")).toEqual([]);
   });
 
   it("tells whether the run has read its input, and which node it was about to enter", async () => {

@@ -1,0 +1,113 @@
+/** An agent that is a node of another graph, and what its ended runs left there. */
+
+import { ToolMessage } from "@langchain/core/messages";
+import { Command, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { createAgent } from "langchain";
+import { PairedMessagesValue } from "langgraph-tether";
+import { tetherMiddleware, tetherState } from "langgraph-tether/langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod/v4";
+import { turns } from "../support/async.js";
+import { DURABILITIES } from "../support/crashing-thread.js";
+import { lines } from "../support/lines.js";
+import { calls } from "../support/models.js";
+import type { AnyAgent } from "../support/open-thread.js";
+import { type Step, scripted } from "../support/scripted-model.js";
+import { script, user } from "../support/thread.js";
+import { createProbe, makeTool } from "../support/tools.js";
+
+/** How the agent is in the graph. */
+const WAYS = {
+  "a node": (agent: AnyAgent) => agent.graph,
+  "a node with its own memory": (agent: AnyAgent) => agent.graph,
+  "invoked by a node": (agent: AnyAgent) => (state: object, config: object) =>
+    agent.invoke(state as never, config),
+};
+
+type Way = keyof typeof WAYS;
+
+const note = z.string().default("none");
+
+/** A tool that writes a key beside its result. */
+const noting = makeTool("noting", async (_, { toolCall }) => {
+  const messages = [new ToolMessage({ content: "noting done", tool_call_id: toolCall?.id ?? "" })];
+  return new Command({ update: { note: "noted", messages } });
+});
+
+function open(way: Way, ...steps: Step[]) {
+  const probe = createProbe();
+  const model = scripted(...steps);
+  const agent = createAgent({
+    model,
+    tools: [probe.fast, probe.heedful, noting],
+    stateSchema: new StateSchema({ ...tetherState().fields, note }),
+    middleware: [tetherMiddleware()],
+    ...(way === "a node with its own memory" && { checkpointer: true }),
+  } as never) as unknown as AnyAgent;
+  const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue, note }))
+    .addNode("agent", WAYS[way](agent) as never)
+    .addEdge(START, "agent")
+    .compile({ checkpointer: new MemorySaver() });
+  return { probe, model, graph, config: { configurable: { thread_id: "1" } } };
+}
+
+/** A run that is cancelled when all tools of its batch but `heedful` have ended. */
+async function cancelRun({ graph, probe, config }: ReturnType<typeof open>, text: string, options: object) {
+  const controller = new AbortController();
+  const begun = probe.runs.length;
+  const run = graph
+    .invoke(user(text), { ...config, ...options, signal: controller.signal })
+    .catch((error: unknown) => error);
+  await probe.hasBegun(begun + 2);
+  await turns();
+  controller.abort();
+  expect(await run).toBeInstanceOf(Error);
+  await turns();
+}
+
+const closed =
+  "tool! Tool call heedful (h): a new message came before it finished. It may or may not have taken effect.";
+const batch = () => calls(["fast", {}, "f"], ["heedful", {}, "h"]);
+
+const ways = Object.keys(WAYS) as Way[];
+
+describe.each(ways)("an agent that is %s", (way) => {
+  it.each(DURABILITIES)("reads the results of its cancelled run: %s", async (durability) => {
+    const opened = open(way, batch(), "Better now?");
+    const { graph, model, config } = opened;
+    await cancelRun(opened, "Go.", { durability });
+    await graph.invoke(user("Hello?"), { ...config, durability });
+    const request = lines(`human: Go. | ai> fast heedful | tool: fast done - | ${closed} | human: Hello?`);
+    expect(script(model.requests.at(-1)?.messages ?? [])).toEqual(request);
+    const { messages } = (await graph.getState(config)).values;
+    expect(script(messages).filter((line) => line === "tool: fast done -")).toHaveLength(1);
+    expect(script(messages)).toHaveLength(6);
+  });
+});
+
+describe.each(["a node", "invoked by a node"] as const)("an agent that is %s", (way) => {
+  it("has what its ended runs did over several steps, once, in order, with other keys", async () => {
+    const opened = open(way, calls(["noting", {}, "n"]), batch(), "Better now?", "Bye.");
+    const { graph, model, config, probe } = opened;
+    await cancelRun(opened, "Go.", { durability: "sync" });
+    expect(probe.runs).toHaveLength(2);
+    const { messages, note: value } = await graph.invoke(user("Hello?"), config);
+    const before = lines(
+      `human: Go. | ai> noting | tool: noting done | ai> fast heedful | tool: fast done - | ${closed}`,
+    );
+    expect(script(model.requests.at(-1)?.messages ?? [])).toEqual([...before, "human: Hello?"]);
+    expect(value).toBe("noted");
+    expect(messages).toHaveLength(8);
+    await graph.invoke(user("Bye."), config);
+    expect(script(model.requests.at(-1)?.messages ?? [])).toHaveLength(9);
+  });
+
+  it("is not given what a finished run did", async () => {
+    const { graph, model, config } = open(way, calls(["fast", {}, "f"]), "Done.", "Fine.");
+    await graph.invoke(user("Go."), config);
+    await graph.invoke(user("Hello?"), config);
+    expect(script(model.requests.at(-1)?.messages ?? [])).toEqual(
+      lines("human: Go. | ai> fast | tool: fast done - | ai: Done. | human: Hello?"),
+    );
+  });
+});
