@@ -5,11 +5,19 @@ import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
+import { waitForWrites } from "../threads/saver/pending-writes.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { assertPaired, configOf, detached, keepApart, type pairedState } from "./tether-state.js";
+import {
+  assertPaired,
+  configOf,
+  detached,
+  type HookRuntime,
+  keepApart,
+  type pairedState,
+} from "./tether-state.js";
 import { stateFor } from "./thread-summary.js";
 import { runTool } from "./tools.js";
 
@@ -20,7 +28,7 @@ import { runTool } from "./tools.js";
  * - A call that a cancelled or failed run left open gets its tool's result, if the tool had finished, and otherwise a
  *   placeholder that says why. Both are stored.
  * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run
- *   on. A run that begins directly after an abort finds them only with the durability `sync`.
+ *   on, even if it begins directly after the abort.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
  * - If a tool throws, the calls beside it keep their results.
@@ -59,7 +67,7 @@ export function tetherMiddleware(
     // LangGraph makes this a step of its own, which takes time. In return, other middleware, clients, and a run whose
     // model fails have the results before the model is asked.
     beforeAgent: async ({ messages }, runtime) => {
-      const config = configOf(runtime);
+      const config = enter(runtime);
       assertPaired(messages, config);
       if (isArchiveMissing(options, config)) warnOfNoArchive();
       keepApart(messages);
@@ -70,7 +78,7 @@ export function tetherMiddleware(
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
-      const config = configOf(request.runtime);
+      const config = enter(request.runtime);
       assertPaired(state.messages, config);
       const update = await prepare(request, config, async (changed) =>
         handler({ ...request, ...changed } as never),
@@ -80,8 +88,15 @@ export function tetherMiddleware(
       return update === undefined ? response : withUpdate(response, update);
     },
     wrapToolCall: async (request, handler) =>
-      runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
+      runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
+}
+
+/** Begins a hook. A resumed run can begin with any of them. */
+function enter(runtime: HookRuntime): LangGraphRunnableConfig {
+  const config = configOf(runtime);
+  waitForWrites(config);
+  return config;
 }
 
 refusedByLangChain(tetherMiddleware, () => {
