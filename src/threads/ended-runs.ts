@@ -1,5 +1,6 @@
 /** What ended runs left with their checkpoints, and how the next run recovers it. */
 
+export { beginningCall } from "./ended-runs/beginning-call.js";
 export {
   type AskedCall,
   askedCalls,

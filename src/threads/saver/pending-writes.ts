@@ -133,6 +133,24 @@ export function waitForWrites(config: RunnableConfig): void {
   });
 }
 
+/**
+ * Whether the checkpoint that a task's superstep began on is saved, after what is on its way has ended. With the
+ * durability `exit`, it is not.
+ *
+ * @throws Error if a write does not end in time.
+ */
+export async function isStepSaved(config: RunnableConfig): Promise<boolean> {
+  const saver = inheritedCheckpointer(config);
+  const id = checkpointOfStep(config);
+  if (!isSaver(saver) || id === undefined) return false;
+  const place = placeOf(config);
+  const thread = threadsOf(originalOf(saver) as BaseCheckpointSaver)?.get(keyOf(place));
+  if (thread !== undefined && thread.saved !== id) await allEnded(thread, place);
+  if (thread?.saved === id) return true;
+  const tuple = await saver.getTuple({ configurable: { ...place.configurable, checkpoint_id: id } });
+  return tuple !== undefined && tuple !== null;
+}
+
 function threadsOf(saver: BaseCheckpointSaver): Threads | undefined {
   return Reflect.get(saver, THREADS);
 }
