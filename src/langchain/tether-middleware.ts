@@ -20,6 +20,7 @@ import {
 } from "./tether-state.js";
 import { stateFor } from "./thread-summary.js";
 import { runTool } from "./tools.js";
+import { askUntilReadable, inOrder } from "./unreadable-calls.js";
 
 /**
  * Middleware for LangChain's `createAgent`. In the agent's threads, every tool call is followed by its result:
@@ -84,8 +85,16 @@ export function tetherMiddleware(
         handler({ ...request, ...changed } as never),
       );
       const history = after(messages, update?.messages ?? []);
-      const response = await askModel(request, history, options, config, async (asked) => handler(asked));
-      return update === undefined ? response : withUpdate(response, update);
+      const { response, told } = await askUntilReadable(history, config, (said, hasTools) => {
+        const thread = after(state.messages, said) as BaseMessage[];
+        const asking = { ...request, state: { ...state, messages: thread } };
+        const choice = hasTools ? {} : { toolChoice: "none" as const };
+        return askModel({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
+          handler(asked),
+        );
+      });
+      if (update === undefined && told.length === 0) return response;
+      return withUpdate(response, update ?? {}, told);
     },
     wrapToolCall: async (request, handler) =>
       runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
@@ -109,13 +118,18 @@ function isArchiveMissing({ summary }: TetherMiddlewareOptions, config: LangGrap
   return summary?.coveredMessages === "archive" && !isSavedRun(config) && !isServedRun(config);
 }
 
-/** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
-function withUpdate(response: unknown, update: ThreadUpdate) {
+/**
+ * What LangChain takes from a model call, besides a message: a command, or a structured response with its messages.
+ *
+ * @param told The messages before the response.
+ */
+function withUpdate(response: unknown, update: ThreadUpdate, told: readonly BaseMessage[]) {
+  const { messages = [] } = update;
   if (isRecord(response) && "structuredResponse" in response && Array.isArray(response["messages"]))
     return {
       ...response,
-      messages: [...(update.messages ?? []), ...response["messages"]],
+      messages: [...messages, ...told, ...response["messages"]],
     } as unknown as AIMessage;
   // LangChain writes the model's response beside the command.
-  return new Command({ update: { ...update } });
+  return new Command({ update: { ...update, messages: [...messages, ...inOrder(response, told)] } });
 }
