@@ -11,6 +11,7 @@ import { madeOnce } from "../shared/values.js";
 import {
   asQuietUpdate,
   closeCalls,
+  type ExaminedCall,
   examineCalls,
   findLateResults,
   findLeftovers,
@@ -49,11 +50,14 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
  * What a new run must first write to the thread: removals of archived messages, messages that an ended run showed but
  * did not store, the results of `closingResults`, and late results. Empty for a sound thread, which costs one look at
  * the history.
+ *
+ * @param keepOpen Chooses the calls that are not closed. @default none
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
+  keepOpen: KeepOpen = closeAll,
 ): Promise<Written[]> {
   const written: Written[] = [];
   let current = history;
@@ -67,7 +71,7 @@ export async function recoverThread(
     const lost = recoverMessages(current, leftoversInPlace(current, leftovers), true, config);
     write(lost.map(asQuietUpdate));
   }
-  write(await closingResults(current, config, options, leftovers));
+  write(await closingResults(current, config, options, leftovers, keepOpen));
   const late = await findLateResults(current, config).catch(() => []);
   tellLate(late, config);
   return [...written, ...late.map(({ result }) => result)];
@@ -119,11 +123,16 @@ async function closingResults(
   config: LangGraphRunnableConfig,
   { onRepair }: TetherMiddlewareOptions,
   known?: readonly Leftovers[],
+  keepOpen: KeepOpen = closeAll,
 ): Promise<BaseMessage[]> {
   const { all } = unansweredCalls(history);
   if (all.length === 0) return [];
   const calls = examineCalls(all, known ?? (await readLeftovers(config)), history);
-  const closings = closeCalls(calls, config);
+  const open = await keepOpen(calls, config);
+  const closings = closeCalls(
+    calls.filter((call) => !open.has(call)),
+    config,
+  );
   for (const { call, message } of closings) {
     if (!isPlaceholder(message)) continue;
     const repair = createRepair({ kind: "call-closed", call, message });
@@ -131,6 +140,14 @@ async function closingResults(
   }
   return closings.map(({ message }) => message);
 }
+
+/** Contract: resolves to the calls that stay open. */
+type KeepOpen = (
+  calls: readonly ExaminedCall[],
+  config: LangGraphRunnableConfig,
+) => Promise<ReadonlySet<ExaminedCall>>;
+
+const closeAll: KeepOpen = async () => new Set();
 
 /** If a saver cannot be read, the run goes on, and its calls get placeholders. */
 async function readLeftovers(config: LangGraphRunnableConfig): Promise<readonly Leftovers[]> {

@@ -10,6 +10,7 @@ import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
+import { isSentAgain, nextStep, unstartedCalls } from "./sent-again.js";
 import {
   assertPaired,
   configOf,
@@ -67,13 +68,19 @@ export function tetherMiddleware(
     stateSchema: stateFor(options),
     // LangGraph makes this a step of its own, which takes time. In return, other middleware, clients, and a run whose
     // model fails have the results before the model is asked.
-    beforeAgent: async ({ messages }, runtime) => {
-      const config = enter(runtime);
-      assertPaired(messages, config);
-      if (isArchiveMissing(options, config)) warnOfNoArchive();
-      keepApart(messages);
-      const written = await recoverThread(messages, config, options);
-      return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
+    beforeAgent: {
+      canJumpTo: ["tools", "end"],
+      hook: async ({ messages }, runtime) => {
+        const config = enter(runtime);
+        assertPaired(messages, config);
+        if (isArchiveMissing(options, config)) warnOfNoArchive();
+        keepApart(messages);
+        const isAgain = await isSentAgain(messages, config);
+        const written = await recoverThread(messages, config, options, isAgain ? unstartedCalls : undefined);
+        const jumpTo = isAgain ? nextStep(after(messages, written)) : undefined;
+        if (written.length === 0 && jumpTo === undefined) return undefined;
+        return { messages: written as BaseMessage[], ...(jumpTo && { jumpTo }) };
+      },
     },
     wrapModelCall: async (given, handler) => {
       const messages = detached(given);

@@ -34,5 +34,6 @@ export {
   walkLeftovers,
 } from "./ended-runs/leftovers.js";
 export { asQuietUpdate, placeMessages, recoverMessages, recoverValues } from "./ended-runs/put-back.js";
+export { hasInput } from "./ended-runs/sent-again.js";
 export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
 export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

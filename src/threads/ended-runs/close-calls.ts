@@ -21,6 +21,7 @@ import { toJson } from "../../shared/json.js";
 import { addToList, madeOnce } from "../../shared/values.js";
 import { emitEvent } from "../events.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
+import { enterBeforeModel } from "../saver/saved-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** What was found for a call: its tool's result, or the pending question to a human. */
@@ -91,7 +92,10 @@ export function examineCalls(
     const remains = found[index];
     const isDeclined = remains !== undefined || declined.has(unanswered);
     const { id } = unanswered.group.head;
-    const sentAt = id && leftovers.findLast(({ headId }) => headId === id)?.checkpointId;
+    // The input of a later run that adds no message stands after the same message.
+    const isOfRun = ({ headId, nodes }: (typeof leftovers)[number]) =>
+      headId === id && !enterBeforeModel(nodes);
+    const sentAt = id && leftovers.findLast(isOfRun)?.checkpointId;
     return { ...unanswered, remains, cause: isDeclined ? "declined" : causeOf(unanswered), sentAt };
   });
 }
