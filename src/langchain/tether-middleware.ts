@@ -4,6 +4,7 @@ import { type AgentMiddleware, createMiddleware } from "langchain";
 import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
+import { refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
 import { waitForWrites } from "../threads/saver/pending-writes.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
@@ -71,7 +72,7 @@ export function tetherMiddleware(
     beforeAgent: {
       canJumpTo: ["tools", "end"],
       hook: async ({ messages }, runtime) => {
-        const config = enter(runtime);
+        const config = await enter(runtime, true);
         assertPaired(messages, config);
         if (isArchiveMissing(options, config)) warnOfNoArchive();
         keepApart(messages);
@@ -86,7 +87,7 @@ export function tetherMiddleware(
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
-      const config = enter(request.runtime);
+      const config = await enter(request.runtime);
       assertPaired(state.messages, config);
       const update = await prepare(request, config, async (changed) =>
         handler({ ...request, ...changed } as never),
@@ -104,14 +105,19 @@ export function tetherMiddleware(
       return withUpdate(response, update ?? {}, told);
     },
     wrapToolCall: async (request, handler) =>
-      runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
+      runTool(request, await enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
 }
 
-/** Begins a hook. A resumed run can begin with any of them. */
-function enter(runtime: HookRuntime): LangGraphRunnableConfig {
+/**
+ * Begins a hook. A run that continues its thread can begin with any of them.
+ *
+ * @throws InvalidSettingError if another task of the parent's superstep runs an agent with the same memory.
+ */
+async function enter(runtime: HookRuntime, beginsRun = false): Promise<LangGraphRunnableConfig> {
   const config = configOf(runtime);
   waitForWrites(config);
+  if (await sharesMemoryInside(config, beginsRun)) refuseSharedMemory();
   return config;
 }
 
