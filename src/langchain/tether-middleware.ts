@@ -4,7 +4,7 @@ import { type AgentMiddleware, createMiddleware } from "langchain";
 import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
-import { refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
+import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
 import { waitForWrites } from "../threads/saver/pending-writes.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
@@ -72,7 +72,8 @@ export function tetherMiddleware(
     beforeAgent: {
       canJumpTo: ["tools", "end"],
       hook: async ({ messages }, runtime) => {
-        const config = await enter(runtime, true);
+        await beginMemory(configOf(runtime));
+        const config = enter(runtime);
         assertPaired(messages, config);
         if (isArchiveMissing(options, config)) warnOfNoArchive();
         keepApart(messages);
@@ -87,7 +88,7 @@ export function tetherMiddleware(
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
-      const config = await enter(request.runtime);
+      const config = enter(request.runtime);
       assertPaired(state.messages, config);
       const update = await prepare(request, config, async (changed) =>
         handler({ ...request, ...changed } as never),
@@ -105,7 +106,7 @@ export function tetherMiddleware(
       return withUpdate(response, update ?? {}, told);
     },
     wrapToolCall: async (request, handler) =>
-      runTool(request, await enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
+      runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
 }
 
@@ -114,10 +115,10 @@ export function tetherMiddleware(
  *
  * @throws InvalidSettingError if another task of the parent's superstep runs an agent with the same memory.
  */
-async function enter(runtime: HookRuntime, beginsRun = false): Promise<LangGraphRunnableConfig> {
+function enter(runtime: HookRuntime): LangGraphRunnableConfig {
   const config = configOf(runtime);
   waitForWrites(config);
-  if (await sharesMemoryInside(config, beginsRun)) refuseSharedMemory();
+  if (sharesMemoryInside(config)) refuseSharedMemory();
   return config;
 }
 

@@ -75,26 +75,34 @@ const sharedSupersteps = forAllCopies(
 
 /**
  * The same for a task of that graph itself, which does not know the task that runs the graph. If two runs begin in one
- * superstep of their parent, both are refused, and also when the superstep is continued.
- *
- * @param begins Whether the task is in the first node of its graph's run.
+ * superstep of their parent, both share it, also when the superstep is continued.
  */
-export async function sharesMemoryInside(config: RunnableConfig, begins: boolean): Promise<boolean> {
+export function sharesMemoryInside(config: RunnableConfig): boolean {
+  const { saver, superstep } = memoryOf(config) ?? {};
+  return saver !== undefined && sharedSupersteps.get(saver)?.has(superstep ?? "") === true;
+}
+
+/** Contract: call it in the first node of a run. Resolves when the other tasks of the parent's superstep have begun. */
+export async function beginMemory(config: RunnableConfig): Promise<void> {
+  const memory = memoryOf(config);
+  // A retry of a task continues its graph.
+  if (memory === undefined || isContinuedStep(config)) return;
+  const { saver, superstep, own } = memory;
+  const shared = madeOnce(sharedSupersteps, saver, () => new Set<string>());
+  if (isUsedByOther(saver, superstep, own)) keepLast(shared.add(superstep));
+  // The parent begins all of them in one turn of the event loop.
+  await turn();
+}
+
+/** The superstep of the parent in which a task's graph uses its own memory. */
+function memoryOf(config: RunnableConfig) {
   const namespace = namespaceOfGraph(config);
   const saver = inheritedCheckpointer(config);
   // A namespace with a task's id belongs to one run.
-  if (!isSaver(saver) || namespace === "" || namespace.includes(":")) return false;
+  if (!isSaver(saver) || namespace === "" || namespace.includes(":")) return undefined;
   const { thread_id, checkpoint_map } = { ...config.configurable };
   const { [namespace]: own, ...parents } = { ...(isRecord(checkpoint_map) && checkpoint_map) };
-  const superstep = toJson([thread_id, namespace, parents]) ?? "";
-  const shared = madeOnce(sharedSupersteps, saver, () => new Set<string>());
-  // A retry of a task continues its graph.
-  if (begins && !isContinuedStep(config)) {
-    if (isUsedByOther(saver, superstep, own)) keepLast(shared.add(superstep));
-    // The parent begins all tasks of the superstep in one turn of the event loop.
-    await turn();
-  }
-  return shared.has(superstep);
+  return { saver, superstep: toJson([thread_id, namespace, parents]) ?? "", own };
 }
 
 /** @throws InvalidSettingError for an agent whose memory another task of the superstep has. */
