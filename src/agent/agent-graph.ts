@@ -4,13 +4,12 @@ import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
-import { InvalidSettingError } from "../errors.js";
 import { trustMarked } from "../history/marks.js";
 import { abortSignal, checkSettings } from "../shared/check-settings.js";
 import { onAbort, type Reader, whileWorking } from "../shared/waiting.js";
 import type { AgentEvent } from "../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
-import { sharesMemory } from "../threads/langgraph/own-memory.js";
+import { refuseSharedMemory, sharesMemory } from "../threads/langgraph/own-memory.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
   isSavedRun,
@@ -205,10 +204,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
 
   /** @throws InvalidSettingError if another task of the superstep has the memory of this graph. */
   #assertOwnMemory(options: RunnableConfig): void {
-    if (this.checkpointer !== true || !isSubgraphRun(options) || !sharesMemory(options)) return;
-    const expectation =
-      "left out for an agent that several tasks run at once, because they would share one memory";
-    throw InvalidSettingError.expected("checkpointer", expectation, true);
+    const isOwn = this.checkpointer === true && isSubgraphRun(options);
+    if (isOwn && sharesMemory(options)) refuseSharedMemory();
   }
 
   #startEvents(options: RunnableConfig): readonly AgentEvent[] {

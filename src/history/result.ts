@@ -10,6 +10,11 @@ import { placeholderId } from "./message.js";
 /** The content of a result that would be empty, which some providers refuse. */
 export const NO_OUTPUT = "(no output)";
 
+/** The content of a call's result if its arguments cannot be used. */
+export function refusedArguments(name: string, detail: string): string {
+  return `Error: the arguments of \`${name}\` were refused, so it was not run: ${detail}`;
+}
+
 /** Marks a placeholder in `additional_kwargs`. The value is the {@link PlaceholderCause}. */
 export const PLACEHOLDER_KEY = MARKS.placeholder;
 

@@ -13,6 +13,7 @@ import {
   announce,
   asQuietUpdate,
   changedKeys,
+  type ExaminedCall,
   findLateResults,
   findLeftovers,
   findNestedLeftovers,
@@ -53,11 +54,14 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
 /**
  * What a new run must first write to the thread: removals of archived messages, and what ended runs left. Empty for a
  * sound thread, which costs one look at the history, and a read by the first run that this process has with it.
+ *
+ * @param keepOpen Chooses the calls that are not closed. @default none
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
+  keepOpen?: KeepOpen,
 ): Promise<Written[]> {
   const removals = await removeReturned(history, config);
   const current = after(history, removals);
@@ -69,15 +73,16 @@ export async function recoverThread(
   const rewrittenSince = (checkpoint: CheckpointTuple, keys: readonly string[]) =>
     changedKeys(checkpoint, keys, valueNow);
   const late = await findLateResults(current, config, rewrittenSince).catch(() => undefined);
-  const recovery = recover(
-    current,
-    { runs, ...(late && { late }) },
-    {
-      putsBack: "in-place",
-      asksAtOnce: true,
-      isReduced: (key) => isReducedChannel(config, key),
-    },
-  );
+  const decide = (closed: (calls: readonly ExaminedCall[]) => readonly ExaminedCall[]) =>
+    recover(
+      current,
+      { runs, ...(late && { late }) },
+      { putsBack: "in-place", asksAtOnce: true, closed, isReduced: (key) => isReducedChannel(config, key) },
+    );
+  const all = decide((calls) => calls);
+  const open = await keepOpen?.(all.calls, config);
+  const isClosed = (_: unknown, index: number) => !open?.has(all.calls[index] as ExaminedCall);
+  const recovery = open?.size ? decide((calls) => calls.filter(isClosed)) : all;
   tell(recovery, config, options);
   writeValues(recovery, config);
   return [...removals, ...recovery.messages.map(asQuietUpdate)];
@@ -158,6 +163,12 @@ function tell(
     safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
   }
 }
+
+/** Contract: resolves to the calls that stay open. */
+type KeepOpen = (
+  calls: readonly ExaminedCall[],
+  config: LangGraphRunnableConfig,
+) => Promise<ReadonlySet<ExaminedCall>>;
 
 /** If a saver cannot be read, the run goes on, and its calls get placeholders. */
 async function readLeftovers(

@@ -4,14 +4,25 @@ import { type AgentMiddleware, createMiddleware } from "langchain";
 import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
+import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
+import { waitForWrites } from "../threads/saver/pending-writes.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { assertPaired, configOf, detached, keepApart, type pairedState } from "./tether-state.js";
+import { isSentAgain, nextStep, unstartedCalls } from "./sent-again.js";
+import {
+  assertPaired,
+  configOf,
+  detached,
+  type HookRuntime,
+  keepApart,
+  type pairedState,
+} from "./tether-state.js";
 import { stateFor } from "./thread-summary.js";
 import { runTool } from "./tools.js";
+import { askUntilReadable, inOrder } from "./unreadable-calls.js";
 
 /**
  * Middleware for LangChain's `createAgent`. In the agent's threads, every tool call is followed by its result:
@@ -20,7 +31,7 @@ import { runTool } from "./tools.js";
  * - A call that a cancelled or failed run left open gets its tool's result, if the tool had finished, and otherwise a
  *   placeholder that says why. Both are stored.
  * - Results that arrive after an abort, and the shown text of an aborted response, are in the thread from the next run
- *   on. A run that begins directly after an abort finds them only with the durability `sync`.
+ *   on, even if it begins directly after the abort.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
  * - If a tool throws, the calls beside it keep their results.
@@ -58,30 +69,57 @@ export function tetherMiddleware(
     stateSchema: stateFor(options),
     // LangGraph makes this a step of its own, which takes time. In return, other middleware, clients, and a run whose
     // model fails have the results before the model is asked.
-    beforeAgent: async ({ messages }, runtime) => {
-      const config = configOf(runtime);
-      assertPaired(messages, config);
-      if (isArchiveMissing(options, config)) warnOfNoArchive();
-      keepApart(messages);
-      const written = await recoverThread(messages, config, options);
-      return written.length === 0 ? undefined : { messages: written as BaseMessage[] };
+    beforeAgent: {
+      canJumpTo: ["tools", "end"],
+      hook: async ({ messages }, runtime) => {
+        await beginMemory(configOf(runtime));
+        const config = enter(runtime);
+        assertPaired(messages, config);
+        if (isArchiveMissing(options, config)) warnOfNoArchive();
+        keepApart(messages);
+        const isAgain = await isSentAgain(messages, config);
+        const written = await recoverThread(messages, config, options, isAgain ? unstartedCalls : undefined);
+        const jumpTo = isAgain ? nextStep(after(messages, written)) : undefined;
+        if (written.length === 0 && jumpTo === undefined) return undefined;
+        return { messages: written as BaseMessage[], ...(jumpTo && { jumpTo }) };
+      },
     },
     wrapModelCall: async (given, handler) => {
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
-      const config = configOf(request.runtime);
+      const config = enter(request.runtime);
       assertPaired(state.messages, config);
       const update = await prepare(request, config, async (changed) =>
         handler({ ...request, ...changed } as never),
       );
       const history = after(messages, update?.messages ?? []);
-      const response = await askModel(request, history, options, config, async (asked) => handler(asked));
-      return update === undefined ? response : withUpdate(response, update);
+      const { response, told } = await askUntilReadable(history, config, (said, hasTools) => {
+        const thread = after(state.messages, said) as BaseMessage[];
+        const asking = { ...request, state: { ...state, messages: thread } };
+        const choice = hasTools ? {} : { toolChoice: "none" as const };
+        return askModel({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
+          handler(asked),
+        );
+      });
+      if (update === undefined && told.length === 0) return response;
+      return withUpdate(response, update ?? {}, told);
     },
     wrapToolCall: async (request, handler) =>
-      runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
+      runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
   });
+}
+
+/**
+ * Begins a hook. A run that continues its thread can begin with any of them.
+ *
+ * @throws InvalidSettingError if another task of the parent's superstep runs an agent with the same memory.
+ */
+function enter(runtime: HookRuntime): LangGraphRunnableConfig {
+  const config = configOf(runtime);
+  waitForWrites(config);
+  if (sharesMemoryInside(config)) refuseSharedMemory();
+  return config;
 }
 
 refusedByLangChain(tetherMiddleware, () => {
@@ -94,13 +132,18 @@ function isArchiveMissing({ summary }: TetherMiddlewareOptions, config: LangGrap
   return summary?.coveredMessages === "archive" && !isSavedRun(config) && !isServedRun(config);
 }
 
-/** What LangChain takes from a model call, besides a message: a command, or a structured response with its messages. */
-function withUpdate(response: unknown, update: ThreadUpdate) {
+/**
+ * What LangChain takes from a model call, besides a message: a command, or a structured response with its messages.
+ *
+ * @param told The messages before the response.
+ */
+function withUpdate(response: unknown, update: ThreadUpdate, told: readonly BaseMessage[]) {
+  const { messages = [] } = update;
   if (isRecord(response) && "structuredResponse" in response && Array.isArray(response["messages"]))
     return {
       ...response,
-      messages: [...(update.messages ?? []), ...response["messages"]],
+      messages: [...messages, ...told, ...response["messages"]],
     } as unknown as AIMessage;
   // LangChain writes the model's response beside the command.
-  return new Command({ update: { ...update } });
+  return new Command({ update: { ...update, messages: [...messages, ...inOrder(response, told)] } });
 }

@@ -150,7 +150,7 @@ function isPaired(history: unknown): boolean {
  * What LangChain gives every middleware hook, as far as this library reads it.
  */
 
-interface HookRuntime {
+export interface HookRuntime {
   readonly configurable?: LangGraphRunnableConfig["configurable"];
   readonly writer?: ((chunk: unknown) => void) | null | undefined;
   readonly signal?: AbortSignal | undefined;

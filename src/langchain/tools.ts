@@ -8,14 +8,15 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { placeOfCall } from "../history/group.js";
-import { isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
+import { NO_OUTPUT } from "../history/result.js";
+import { interruptsOf, isLangGraphSignal } from "../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort, withoutWrappers } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { untilAborted } from "../shared/waiting.js";
-import { resultIn, valuesOf } from "../threads/commands.js";
-import { callKeyOf, keepUntilSaved } from "../threads/ended-runs.js";
+import { commandWithMessages, messagesOfCommand, resultIn, valuesOf } from "../threads/commands.js";
+import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
@@ -51,11 +52,36 @@ export async function runTool<Tool>(
   if (signal !== undefined) setMaxListeners(0, signal);
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
-  const place = head === undefined || index < 0 ? undefined : placeOfCall({ head }, index);
-  const run = async () => handle(place === undefined ? tool : prepared(tool, toolCall, place, index));
-  const outcome = keepErrors ? keepResult(toolCall, signal, run) : run();
-  if (place !== undefined) keepUntilSaved(place, lateOutcome(outcome, toolCall), config);
+  const call = head && callsOf(head)[index];
+  const place = head === undefined || call === undefined ? undefined : placeOfCall({ head }, index);
+  const run = async () => {
+    const outcome = await handle(place === undefined ? tool : prepared(tool, toolCall, place, index));
+    return isCommand(outcome) ? withResult(outcome, toolCall) : outcome;
+  };
+  const answer = () => (keepErrors ? keepResult(toolCall, signal, run) : run());
+  if (call === undefined || place === undefined) return untilAborted(answer(), signal);
+  const beginning = await untilAborted(
+    beginningCall(call, place, isReplaySafe(Object(tool)), config),
+    signal,
+  );
+  if (beginning.kind === "ended") return beginning.result;
+  await untilAborted(beginning.begin(), signal);
+  const outcome = answer().catch(async (error: unknown) => {
+    if (interruptsOf(error).length > 0) await beginning.wait();
+    throw error;
+  });
+  keepUntilSaved(place, lateOutcome(outcome, toolCall), config);
   return untilAborted(outcome, signal);
+}
+
+/**
+ * The command, with a result if it has none for the call: its tool has returned. A command to a parent graph writes
+ * there, and not to this thread.
+ */
+function withResult(command: Command, { id = "", name }: WantedCall): Command {
+  if (command.graph !== undefined || resultIn(command, id) !== undefined) return command;
+  const result = new ToolMessage({ content: NO_OUTPUT, tool_call_id: id, name, status: "success" });
+  return commandWithMessages(command, [...[messagesOfCommand(command) ?? []].flat(), result]);
 }
 
 /** A command's result for the call, and what it writes to other keys. */

@@ -1,5 +1,6 @@
 /** What ended runs left with their checkpoints, and how the next run recovers it. */
 
+export { beginningCall } from "./ended-runs/beginning-call.js";
 export {
   type AskedCall,
   askedCalls,
@@ -36,5 +37,6 @@ export {
   type Recovery,
   recover,
 } from "./ended-runs/recover.js";
+export { hasInput } from "./ended-runs/sent-again.js";
 export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
 export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";

@@ -63,6 +63,7 @@ it("a tool gets a key of its call, which is the same when a run with the input n
     if (keys.length <= 2) await delay(60_000, undefined, { ...(signal && { signal }) });
     return "paid";
   });
+  pay.metadata = { replay: "safe" };
   const model = scripted(calls(["pay", {}, "a"], ["pay", {}, "b"]), "Done.");
   const thread = openAgent({ model, tools: [pay] });
   const controller = new AbortController();

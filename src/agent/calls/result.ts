@@ -4,7 +4,7 @@ import { type BaseMessage, isBaseMessage, ToolMessage } from "@langchain/core/me
 import { Command, END, isCommand } from "@langchain/langgraph";
 import { cloneMessage, copyMessage, deriveId } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { endingRun, isResult, NO_OUTPUT } from "../../history/result.js";
+import { endingRun, isResult, NO_OUTPUT, refusedArguments } from "../../history/result.js";
 import { storageDemand } from "../../history/storable.js";
 import { errorMessage, isError } from "../../shared/is-error.js";
 import { safely, toJson } from "../../shared/json.js";
@@ -209,7 +209,7 @@ function describeFailure(
     case "unknown-tool":
       return `Error: there is no tool named \`${name}\`. The tools are: ${outcome.known.join(", ") || "none"}.`;
     case "invalid-arguments":
-      return `Error: the arguments of \`${name}\` were refused, so it was not run: ${outcome.detail}`;
+      return refusedArguments(name, outcome.detail);
     case "timed-out":
       return `Error: \`${name}\` did not finish within ${outcome.milliseconds} ms. It may or may not have taken effect.`;
     case "ended":

@@ -2,15 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type BaseStore, type CheckpointTuple, isCommand, START } from "@langchain/langgraph";
+import { type BaseStore, type CheckpointTuple, isCommand } from "@langchain/langgraph";
 import { InvalidCommandError } from "../../errors.js";
-import { withStoredMarks } from "../../history/marks.js";
-import { isSameMessage } from "../../history/message.js";
 import { checkSettings, countFrom } from "../../shared/check-settings.js";
-import { toJson } from "../../shared/json.js";
 import { defined, isRecord } from "../../shared/values.js";
 import type { Reader } from "../../shared/waiting.js";
-import { givenKeys, historyIn, walkBack } from "../../threads/ended-runs.js";
+import { givenKeys, hasInput, historyIn } from "../../threads/ended-runs.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
@@ -21,7 +18,7 @@ import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type AgentPlan, planRun } from "../plan.js";
 import { type RunContext, warnOfMisplaced, withoutSettings } from "../settings/run-context.js";
 import { type RunInputs, runHandleOf } from "./handle.js";
-import { admitInput, idsInInput, type ReadThread, type SentMessages } from "./input.js";
+import { admitInput, type ReadThread, type SentMessages } from "./input.js";
 
 /** What is known about a run before it begins. */
 export interface RunStart {
@@ -135,37 +132,10 @@ async function isSentAgain(
   const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
   const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
   if (!Array.isArray(history)) return false;
-  const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
-  const isStored = (message: BaseMessage): boolean => {
-    const stored = known.get(message.id);
-    return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
-  };
-  const isSame = (earlier: Readonly<Record<string, unknown>>): boolean =>
-    keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
-  return (
-    (isUnfinished || history.at(-1)?.type === "ai") &&
-    // A client that sends a whole history puts the new message last.
-    messages.toReversed().every(isStored) &&
-    // Tools write to own keys too.
-    (isSame(values) || isSame(await inputWith(asked.id, tuple, watched)))
-  );
+  const sent = { input, messages, askedId: asked.id, keys };
+  const mayGoOn = isUnfinished || history.at(-1)?.type === "ai";
+  return mayGoOn && hasInput(sent, history, tuple, watched.checkpoints.read);
 }
-
-/** The input that brought a message to the thread. Empty if it cannot be found. */
-async function inputWith(
-  id: string | undefined,
-  latest: CheckpointTuple,
-  { checkpoints }: RunSaver,
-): Promise<Readonly<Record<string, unknown>>> {
-  for await (const { checkpoint } of walkBack(latest, checkpoints.read, SEARCH)) {
-    const input: unknown = checkpoint.checkpoint.channel_values[START];
-    if (isRecord(input) && idsInInput(input).some((known) => known === id)) return input;
-  }
-  return {};
-}
-
-/** The most checkpoints that are searched for a retry's input. */
-const SEARCH = { fate: "continued", most: 1_000 } as const;
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */
 function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunConfig): number {

@@ -17,6 +17,7 @@ import {
 import { toJson } from "../../shared/json.js";
 import { addToList, madeOnce } from "../../shared/values.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
+import { enterBeforeModel } from "../saver/saved-checkpoints.js";
 import type { Leftovers } from "./leftovers.js";
 
 /** What was found for a call: its tool's result, or the pending question to a human. */
@@ -95,7 +96,10 @@ export function examineCalls(
     const isDeclined = remains !== undefined || declined.has(unanswered);
     const { head, start } = unanswered.group;
     const { id } = head;
-    const sentAt = id && leftovers.findLast(({ headId }) => headId === id)?.checkpointId;
+    // The input of a later run that adds no message stands after the same message.
+    const isOfRun = ({ headId, nodes }: (typeof leftovers)[number]) =>
+      headId === id && !enterBeforeModel(nodes);
+    const sentAt = id && leftovers.findLast(isOfRun)?.checkpointId;
     return {
       ...unanswered,
       remains,

@@ -1,10 +1,19 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { InvalidSettingError } from "../../errors.js";
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { toJson } from "../../shared/json.js";
-import { madeOnce } from "../../shared/values.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
 import { isSaver, replaceMethods } from "./replace-methods.js";
-import { inheritedCheckpointer, memoryNamespace, taskOf, withInheritedCheckpointer } from "./run-host.js";
+import {
+  inheritedCheckpointer,
+  isContinuedStep,
+  memoryNamespace,
+  namespaceOfGraph,
+  taskOf,
+  withInheritedCheckpointer,
+} from "./run-host.js";
 
 /**
  * A config with which graphs inside a tool keep a memory under this name.
@@ -43,12 +52,64 @@ export function sharesMemory(config: RunnableConfig): boolean {
   if (!isSaver(saver)) return false;
   const { thread_id, checkpoint_map } = { ...config.configurable };
   const superstep = toJson([thread_id, memoryNamespace(config), checkpoint_map]) ?? "";
+  return isUsedByOther(saver, superstep, taskOf(config));
+}
+
+function isUsedByOther(saver: BaseCheckpointSaver, superstep: string, own: unknown): boolean {
   const users = madeOnce(memoryUsers, saver, () => new Map<string, unknown>());
-  const task = taskOf(config);
-  const user = madeOnce(users, superstep, () => task);
-  const [oldest = ""] = users.keys();
-  if (users.size > MOST_SUPERSTEPS) users.delete(oldest);
-  return user !== task;
+  const user = madeOnce(users, superstep, () => own);
+  keepLast(users);
+  return user !== own;
+}
+
+function keepLast(supersteps: Map<string, unknown> | Set<string>): void {
+  const [oldest = ""] = supersteps.keys();
+  if (supersteps.size > MOST_SUPERSTEPS) supersteps.delete(oldest);
+}
+
+/** The supersteps whose tasks share a memory. */
+const sharedSupersteps = forAllCopies(
+  "shared-supersteps",
+  () => new WeakMap<BaseCheckpointSaver, Set<string>>(),
+);
+
+/**
+ * The same for a task of that graph itself, which does not know the task that runs the graph. If two runs begin in one
+ * superstep of their parent, both share it, also when the superstep is continued.
+ */
+export function sharesMemoryInside(config: RunnableConfig): boolean {
+  const { saver, superstep } = memoryOf(config) ?? {};
+  return saver !== undefined && sharedSupersteps.get(saver)?.has(superstep ?? "") === true;
+}
+
+/** Contract: call it in the first node of a run. Resolves when the other tasks of the parent's superstep have begun. */
+export async function beginMemory(config: RunnableConfig): Promise<void> {
+  const memory = memoryOf(config);
+  // A retry of a task continues its graph.
+  if (memory === undefined || isContinuedStep(config)) return;
+  const { saver, superstep, own } = memory;
+  const shared = madeOnce(sharedSupersteps, saver, () => new Set<string>());
+  if (isUsedByOther(saver, superstep, own)) keepLast(shared.add(superstep));
+  // The parent begins all of them in one turn of the event loop.
+  await turn();
+}
+
+/** The superstep of the parent in which a task's graph uses its own memory. */
+function memoryOf(config: RunnableConfig) {
+  const namespace = namespaceOfGraph(config);
+  const saver = inheritedCheckpointer(config);
+  // A namespace with a task's id belongs to one run.
+  if (!isSaver(saver) || namespace === "" || namespace.includes(":")) return undefined;
+  const { thread_id, checkpoint_map } = { ...config.configurable };
+  const { [namespace]: own, ...parents } = { ...(isRecord(checkpoint_map) && checkpoint_map) };
+  return { saver, superstep: toJson([thread_id, namespace, parents]) ?? "", own };
+}
+
+/** @throws InvalidSettingError for an agent whose memory another task of the superstep has. */
+export function refuseSharedMemory(): never {
+  const expectation =
+    "left out for an agent that several tasks run at once, because they would share one memory";
+  throw InvalidSettingError.expected("checkpointer", expectation, true);
 }
 
 /** A view of a checkpointer that stores one namespace, and those below it, under another. */

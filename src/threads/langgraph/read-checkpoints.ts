@@ -326,6 +326,15 @@ export function sentTasks({ checkpoint, pendingWrites = [] }: CheckpointTuple): 
   return sends.flatMap((send: unknown) => (isRecord(send) && isToolTask(send["args"]) ? [send["args"]] : []));
 }
 
+/** Whether the checkpoint's run was about to run this call of a LangChain agent. The names are not exported. */
+export function sendsCall(tuple: CheckpointTuple, id: string): boolean {
+  if (nodesToEnter(tuple).includes("tools")) return true;
+  const sends = recordsIn(tuple.checkpoint.channel_values[TASKS]);
+  return sends.some(
+    ({ node, args }) => node === "tools" && textIn(Object(args)["lg_tool_call"], "id") === id,
+  );
+}
+
 /** Whether tasks that were sent to other nodes run beside this one in its superstep. */
 export function runsBesideTasks(config: RunnableConfig, own: string): boolean {
   return recordsIn(Object(readChannels(config, [TASKS]))[TASKS]).some(({ node }) => node !== own);

@@ -18,6 +18,14 @@ const CHECKPOINTER = "__pregel_checkpointer";
 /** The assistant's id, which LangGraph's server sets in every run. Documented for clients only. */
 const ASSISTANT = "assistant_id";
 
+/** LangGraph's mark of the first superstep of a run that continues its thread. Not exported. */
+const RESUMING = "__pregel_resuming";
+
+/** Whether a task is in the superstep with which a run continues its thread: an ended run may have begun it. */
+export function isContinuedStep({ configurable }: RunnableConfig): boolean {
+  return configurable?.[RESUMING] === true;
+}
+
 /** The id of the task that runs a graph. Not exported. */
 const TASK = "__pregel_task_id";
 

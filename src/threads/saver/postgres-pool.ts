@@ -2,6 +2,7 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { hasMethods, prototypeWith } from "../../shared/values.js";
+import { ownMethod } from "./pending-writes.js";
 
 export interface PostgresClient {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -26,7 +27,7 @@ export function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
 export function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
   const owner = prototypeWith(saver, "put");
   if (owner === undefined || !Object.hasOwn(owner, name)) return false;
-  return saver.put === owner.put && saver.putWrites === owner.putWrites;
+  return ownMethod(saver.put) === owner.put && ownMethod(saver.putWrites) === owner.putWrites;
 }
 
 /**

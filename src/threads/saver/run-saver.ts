@@ -17,6 +17,7 @@ import { saveResumeValue } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
 import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
+import { PendingWrites } from "./pending-writes.js";
 import { checkpointsOf, type WatchedCheckpoints, type WriteBeside } from "./watched-checkpoints.js";
 
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
@@ -174,15 +175,11 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   /** LangGraph saves one checkpoint after another. If one is not saved, the next would continue nothing. */
   async #save<Result>(write: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw this.#closed.reason;
-    const writing = write();
-    this.#pending.add(writing);
     try {
-      return await writing;
+      return await this.#pending.during(write);
     } catch (reason) {
       this.#close(reason);
       throw reason;
-    } finally {
-      this.#pending.delete(writing);
     }
   }
 
@@ -192,7 +189,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   /** Why nothing more is saved. */
   #closed: { readonly reason: unknown } | undefined;
-  readonly #pending = new Set<Promise<unknown>>();
+  readonly #pending = new PendingWrites();
 
   #close(reason: unknown): void {
     this.#closed ??= { reason };
@@ -206,7 +203,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    */
   async saved(): Promise<void> {
     this.#close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
-    while (this.#pending.size > 0) await Promise.allSettled(this.#pending);
+    await this.#pending.ended();
   }
 
   /**

@@ -55,5 +55,10 @@ export async function parentCheckpoints(config: RunnableConfig) {
 
 /** Whether a checkpoint's run had not yet asked the model. */
 export function isBeforeModel(tuple: CheckpointTuple): boolean {
-  return nodesToEnter(tuple).some((name) => BEFORE_MODEL.test(name));
+  return enterBeforeModel(nodesToEnter(tuple));
+}
+
+/** The same for the nodes that the run was about to enter. */
+export function enterBeforeModel(nodes: readonly string[]): boolean {
+  return nodes.some((name) => BEFORE_MODEL.test(name));
 }

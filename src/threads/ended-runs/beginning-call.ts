@@ -1,0 +1,103 @@
+/**
+ * A call of a LangChain agent that is about to run its tool. A run that continues its thread, with the input `null` or
+ * with a decision, sends the calls of the last step again. A note in the diary says which of them had started, as in
+ * `started-calls.ts`. A call without a note is run.
+ */
+
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { Call } from "../../history/call.js";
+import { callIdOf, createPlaceholder, markRecoveredResult } from "../../history/result.js";
+import { madeOnce } from "../../shared/values.js";
+import { onAbort } from "../../shared/waiting.js";
+import { diaryOf, diaryWritten, pageOf, writeLate, writeOf } from "../diary.js";
+import { emitEvent } from "../events.js";
+import { isContinuedStep } from "../langgraph/run-host.js";
+import { isStepSaved } from "../saver/pending-writes.js";
+
+/** What happens to a call before its tool runs. */
+export type BeginningCall =
+  /** An ended run has started it. It gets the result that came since, or a placeholder. */
+  | { readonly kind: "ended"; readonly result: ReturnType<typeof createPlaceholder> }
+  | {
+      readonly kind: "new";
+      /** Contract: call it before the tool runs. It resolves once the call and its start are saved. */
+      readonly begin: () => Promise<void>;
+      /** Contract: call it when the tool asks a human, and will run again with the answer. */
+      readonly wait: () => Promise<void>;
+    };
+
+/** The calls of each task. A middleware can run a call's tool several times. */
+const begun = new WeakMap<object, Map<string, Promise<BeginningCall>>>();
+
+/**
+ * @param place The call's place: its message's id, and the call's index in it.
+ * @param isSafe Whether the tool may run again after it has started.
+ * @param config The task's config.
+ */
+export async function beginningCall(
+  call: Call,
+  place: string,
+  isSafe: boolean,
+  config: LangGraphRunnableConfig,
+): Promise<BeginningCall> {
+  const calls = madeOnce(
+    begun,
+    config.configurable ?? config,
+    () => new Map<string, Promise<BeginningCall>>(),
+  );
+  if (calls.has(place)) return AGAIN;
+  const beginning = lookUp(call, place, isSafe, config);
+  calls.set(place, beginning);
+  return beginning;
+}
+
+const AGAIN: BeginningCall = { kind: "new", begin: async () => {}, wait: async () => {} };
+
+async function lookUp(
+  call: Call,
+  place: string,
+  isSafe: boolean,
+  config: LangGraphRunnableConfig,
+): Promise<BeginningCall> {
+  const page = pageOf(config);
+  if (page === undefined) return AGAIN;
+  const isContinued = isContinuedStep(config);
+  if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
+  const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
+  const { notes, results } = tuple === undefined ? NOTHING : diaryOf(tuple);
+  const named = { tool: call.name, callId: call.id };
+  const late = results.find((one) => one.place === place && callIdOf(one.result) === call.id);
+  if (late !== undefined) {
+    emitEvent(config, { type: "result-recovered", ...named });
+    return { kind: "ended", result: markRecoveredResult(late.result) };
+  }
+  const { start, wait } = notes.get(place) ?? { start: 0, wait: 0 };
+  if (start > wait && !isSafe) {
+    const cause = "interrupted";
+    emitEvent(config, { type: "call-closed", ...named, cause });
+    return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id) };
+  }
+  if (isSafe) return AGAIN;
+  const note = async (kind: "start" | "wait"): Promise<void> => {
+    const [task, channel, value] = writeOf([place, kind], wait);
+    await page.saver.putWrites(page.config, [[channel, value]], task);
+  };
+  let isSaved = isContinued;
+  let stopListening = () => {};
+  return {
+    kind: "new",
+    begin: async () => {
+      isSaved ||= await isStepSaved(config);
+      if (isSaved) return note("start");
+      // With the durability `exit`, the checkpoint is saved when the run ends. A killed run leaves none.
+      if (config.signal !== undefined)
+        stopListening = onAbort(config.signal, () => void writeLate([place, "start"], page));
+    },
+    wait: async () => {
+      stopListening();
+      if (isSaved) await note("wait");
+    },
+  };
+}
+
+const NOTHING: Pick<ReturnType<typeof diaryOf>, "notes" | "results"> = { notes: new Map(), results: [] };

@@ -1,0 +1,67 @@
+/** Whether a client sends an input again that its thread has already, as a job engine does after a crash. */
+
+import type { BaseMessage } from "@langchain/core/messages";
+import { type CheckpointTuple, START } from "@langchain/langgraph";
+import { withStoredMarks } from "../../history/marks.js";
+import { isSameMessage } from "../../history/message.js";
+import { toJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
+import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import { walkBack } from "./leftovers.js";
+
+interface SentInput {
+  readonly input: Readonly<Record<string, unknown>>;
+  /** The input's messages, each with an id. */
+  readonly messages: readonly BaseMessage[];
+  /** The id of its latest user message. */
+  readonly askedId: string | undefined;
+  /** The other keys that it writes. */
+  readonly keys: readonly string[];
+}
+
+/**
+ * Whether a thread has the whole input: each message with the same content, and the same values of the other keys.
+ *
+ * @param history The messages of the thread before the input.
+ * @param latest The checkpoint with this history.
+ */
+export async function hasInput(
+  { input, messages, askedId, keys }: SentInput,
+  history: readonly BaseMessage[],
+  latest: CheckpointTuple,
+  read: WatchedCheckpoints["read"],
+): Promise<boolean> {
+  const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
+  const isStored = (message: BaseMessage): boolean => {
+    const stored = known.get(message.id);
+    return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
+  };
+  const isSame = (earlier: Readonly<Record<string, unknown>>): boolean =>
+    keys.every((key) => toJson(earlier[key]) === toJson(input[key]));
+  return (
+    // A client that sends a whole history puts the new message last.
+    messages.toReversed().every(isStored) &&
+    // Tools write to own keys too.
+    (isSame(latest.checkpoint.channel_values) || isSame(await inputWith(askedId, latest, read)))
+  );
+}
+
+/** The input that brought a message to the thread. Empty if it cannot be found. */
+async function inputWith(
+  id: string | undefined,
+  latest: CheckpointTuple,
+  read: WatchedCheckpoints["read"],
+): Promise<Readonly<Record<string, unknown>>> {
+  for await (const { checkpoint } of walkBack(latest, read, SEARCH)) {
+    const input: unknown = checkpoint.checkpoint.channel_values[START];
+    if (isRecord(input) && idsIn(input).includes(id)) return input;
+  }
+  return {};
+}
+
+function idsIn({ messages }: Readonly<Record<string, unknown>>): unknown[] {
+  return [messages].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
+}
+
+/** The most checkpoints that are searched for the input. */
+const SEARCH = { fate: "continued", most: 1_000 } as const;
