@@ -23,7 +23,8 @@ import { runTool } from "./tools.js";
  *   on. A run that begins directly after an abort finds them only with the durability `sync`.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
- * - If a tool throws, the calls beside it keep their results.
+ * - If a tool throws, the calls beside it keep their results. The error passes to the middleware that handles it, and
+ *   otherwise fails the run: see `keepToolErrors`.
  * - With `summary`, long threads are summarised, and no message is lost.
  *
  * Put it last in the middleware list, so that it sees the final model. If another declaration of `messages` wins, runs
@@ -51,7 +52,7 @@ export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
   checkOptions(options);
-  const { keepToolErrors = true } = options;
+  const { keepToolErrors = false } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
     name: "tether",
