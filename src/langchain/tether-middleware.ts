@@ -5,6 +5,7 @@ import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
+import { unwrapped } from "../threads/langgraph/unwrapped.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
@@ -72,13 +73,17 @@ export function tetherMiddleware(
       const request = { ...given, messages };
       const { state } = request;
       const config = configOf(request.runtime);
-      assertPaired(state.messages, config);
-      const update = await prepare(request, config, async (changed) =>
-        handler({ ...request, ...changed } as never),
-      );
-      const history = after(messages, update?.messages ?? []);
-      const response = await askModel(request, history, options, config, async (asked) => handler(asked));
-      return update === undefined ? response : withUpdate(response, update);
+      try {
+        assertPaired(state.messages, config);
+        const update = await prepare(request, config, async (changed) =>
+          handler({ ...request, ...changed } as never),
+        );
+        const history = after(messages, update?.messages ?? []);
+        const response = await askModel(request, history, options, config, async (asked) => handler(asked));
+        return update === undefined ? response : withUpdate(response, update);
+      } catch (error) {
+        throw unwrapped(error);
+      }
     },
     wrapToolCall: async (request, handler) =>
       runTool(request, configOf(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),

@@ -13,7 +13,7 @@ import { boundView, viewOf } from "../../shared/views.js";
 import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/author.js";
 import { isChatModel, withParameters } from "../contract/model-view.js";
 import { inKnownApi } from "../contract/openai-api.js";
-import { toModelError } from "../failure/model-failure.js";
+import { readInPlace, toModelError } from "../failure/model-failure.js";
 import { carryHostFields } from "../host-fields/client.js";
 import { identityOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
@@ -40,7 +40,7 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
  * only in `invoke` and `stream`. With a model around it, its request would have no tools.) A value that is not a chat
  * model is asked as it is.
  *
- * @throws ModelError if there is no complete response.
+ * @throws ModelError if there is no complete response, or if its client failed and the guard does not keep its errors.
  */
 export async function askGuarded(
   model: Askable,
@@ -112,7 +112,8 @@ function guardedView(
     const ask = (client: BaseChatModel) =>
       guardedResponse({ model: client, original, guard, habit, manner, messages, options, run });
     const response = await askOnView(mended, original, ask).catch((error: unknown) => {
-      throw toModelError(error, { model: original, messages, signal: options.signal });
+      const request = { model: original, messages, signal: options.signal };
+      throw guard.keepsErrors === true ? readInPlace(error, request) : toModelError(error, request);
     });
     noteModel(response.message, identityOf(original));
     return response;
