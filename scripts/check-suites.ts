@@ -1,37 +1,61 @@
 /**
- * Runs the tests of LangGraph and of LangChain with this library: `npm run peers -- FOLDER …`.
+ * Runs the tests of LangChain, deepagents and LangGraph with this library: `npm run check:suites -- FOLDER …`.
  *
- * Each folder is a checkout of the repository `langchain-ai/langgraphjs` or `langchain-ai/langchainjs`. Without
- * arguments, they are those that the environment variables `LANGGRAPHJS` and `LANGCHAINJS` name. Without any, nothing is
- * run.
+ * Each folder is a checkout of the repository `langchain-ai/langchainjs`, `langchain-ai/deepagentsjs` or
+ * `langchain-ai/langgraphjs`. Nothing is downloaded: the tests run in a temporary folder, with the packages that are
+ * installed here.
  *
- * The tests run in a temporary folder, with the packages that are installed here: as they are, and with our code. A test
- * that fails only with our code must be listed with the rule that forbids what it demands. If another one fails, or if
- * a listed one passes, it ends with 1.
+ * The tests of agents run as they are, with an empty middleware of the same hooks in each agent, and with
+ * `tetherMiddleware()`, last and first. A test that fails only with our code needs a reason in `suites/explained.ts`.
+ * If one has none, the command ends with 1.
  */
 
 import { access } from "node:fs/promises";
 import { join } from "node:path";
-import { compareAgents, LANGCHAIN } from "./peers/langchain.js";
-import { compareReducers, LANGGRAPH } from "./peers/langgraph.js";
+import { addToList } from "../src/shared/values.js";
+import { DEEPAGENTS, LANGCHAIN } from "./suites/agents.js";
+import { reasonFor } from "./suites/explained.js";
+import { LANGGRAPH } from "./suites/reducers.js";
+import { type Outcome, runSuite, type Suite } from "./suites/run-suite.js";
 
-async function compare(checkout: string): Promise<boolean> {
-  const has = (path: string) =>
-    access(join(checkout, path)).then(
+const SUITES = [LANGCHAIN, DEEPAGENTS, LANGGRAPH];
+
+async function suiteIn(checkout: string): Promise<Suite> {
+  for (const suite of SUITES) {
+    const has = access(join(checkout, suite.project)).then(
       () => true,
       () => false,
     );
-  if (await has(LANGGRAPH)) return compareReducers(checkout);
-  if (await has(LANGCHAIN)) return compareAgents(checkout);
-  throw new Error(`Expected a checkout with ${LANGGRAPH} or ${LANGCHAIN}, got ${checkout}.`);
+    if (await has) return suite;
+  }
+  const folders = SUITES.map(({ project }) => project).join(", ");
+  throw new Error(`Expected a checkout with one of ${folders}, got ${checkout}.`);
 }
 
-const given = process.argv.slice(2);
-const named = [process.env["LANGGRAPHJS"], process.env["LANGCHAINJS"]].filter((path) => path !== undefined);
-const checkouts = given.length > 0 ? given : named;
-if (checkouts.length === 0) {
-  console.log("Skipped: give the path of a checkout of langgraphjs or langchainjs.");
+const countsOf = ({ passed, failed }: Outcome): string => `${failed.size} of ${passed + failed.size}`;
+
+/** Prints how many tests fail in each way, and why some fail only with our code. Returns how many have no reason. */
+async function check(checkout: string): Promise<number> {
+  const suite = await suiteIn(checkout);
+  const { alone, compared } = await runSuite(suite, checkout);
+  console.log(`\n${suite.name}: ${countsOf(alone)} tests fail as they are.\n`);
+  console.log("| place | without ours | with ours |\n| --- | --- | --- |");
+  for (const { title, without, ours } of compared)
+    console.log(`| ${title} | ${countsOf(without)} | ${countsOf(ours)} |`);
+  const places = new Map<string, string[]>();
+  for (const { title, without, ours } of compared)
+    for (const test of ours.failed)
+      if (!without.failed.has(test) && !alone.failed.has(test)) addToList(places, test, title);
+  const byReason = new Map<string, string[]>();
+  for (const test of places.keys()) addToList(byReason, reasonFor(test) ?? "", test);
+  for (const [reason, tests] of byReason) {
+    console.log(`\n${reason === "" ? "WITHOUT A REASON" : reason}`);
+    for (const test of tests) console.log(`  ${test} (${places.get(test)?.join(", ")})`);
+  }
+  return byReason.get("")?.length ?? 0;
 }
-for (const checkout of checkouts) {
-  if (!(await compare(checkout))) process.exitCode = 1;
-}
+
+const checkouts = process.argv.slice(2);
+if (checkouts.length === 0)
+  console.log("Give the path of a checkout of langchainjs, deepagentsjs or langgraphjs.");
+for (const checkout of checkouts) if ((await check(checkout)) > 0) process.exitCode = 1;

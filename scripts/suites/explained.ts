@@ -1,87 +1,87 @@
-import type { ExpectedFailures } from "./peer-tests.js";
+/** Why some tests of other projects fail with this library: what it does on purpose in another way. */
 
-/** The tests of LangChain that demand what `tetherMiddleware` does on purpose in another way. */
-export const EXPECTED_IN_LANGCHAIN: readonly ExpectedFailures[] = [
+interface Explained {
+  readonly reason: string;
+  /** The ends of the tests' names. */
+  readonly tests: readonly string[];
+}
+
+const EXPLAINED: readonly Explained[] = [
   {
-    rule: "A response never replaces another message. These models give several responses the same id, and LangGraph's reducer then overwrites the first of them, which also ends the run.",
+    reason:
+      "A response never replaces another message, and no call has the id of an earlier one. The models of these tests repeat their ids, which ends a run alone, or they demand the id.",
     tests: [
-      "middleware wrapToolCall should allow middleware to wrap tool execution and modify args and response",
-      "middleware wrapToolCall should chain multiple wrapToolCall handlers correctly",
-      "middleware wrapToolCall should allow middleware to handle tool errors",
-      "middleware wrapToolCall should provide access to state in wrapToolCall",
-      "middleware wrapToolCall should support returning Command from wrapToolCall",
-      "middleware wrapToolCall should work with multiple tools being called",
-      "middleware wrapToolCall should work alongside wrapModelCall middleware",
-      "middleware wrapToolCall should allow conditional tool execution based on state",
-      "middleware wrapToolCall should support tool execution timing and metrics",
-      "middleware wrapToolCall should support retry logic with exponential backoff",
-      "middleware wrapToolCall should allow modifying tool results based on tool properties",
-      "middleware wrapToolCall should work with three layers of middleware chaining",
+      "wrapToolCall should allow middleware to wrap tool execution and modify args and response",
+      "wrapToolCall should chain multiple wrapToolCall handlers correctly",
+      "wrapToolCall should allow middleware to handle tool errors",
+      "wrapToolCall should provide access to state in wrapToolCall",
+      "wrapToolCall should support returning Command from wrapToolCall",
+      "wrapToolCall should work with multiple tools being called",
+      "wrapToolCall should work alongside wrapModelCall middleware",
+      "wrapToolCall should allow conditional tool execution based on state",
+      "wrapToolCall should support tool execution timing and metrics",
+      "wrapToolCall should support retry logic with exponential backoff",
+      "wrapToolCall should allow modifying tool results based on tool properties",
+      "wrapToolCall should work with three layers of middleware chaining",
       "middleware should propagate store to wrapToolCall middleware runtime",
       "createAgent should support native response format",
       "createAgent should handle mixed Command and non-Command tool outputs",
-      "middleware state management should allow to define private state props with _ that doesn't leak out",
-      "StateSchema support ReducedValue reducer invocation should invoke reducer when tool returns Command with state update",
-      "StateSchema support ReducedValue reducer invocation should invoke reducer multiple times for multiple tool calls",
-      "StateSchema support middleware integration with StateSchema should invoke reducer through wrapToolCall returning Command",
+      "should allow to define private state props with _ that doesn't leak out",
+      "should preserve Zod v4 reducer metadata when converting to v3-compatible schema",
+      "ReducedValue reducer invocation should invoke reducer when tool returns Command with state update",
+      "ReducedValue reducer invocation should invoke reducer multiple times for multiple tool calls",
+      "StateSchema should invoke reducer through wrapToolCall returning Command",
       "tools can access state and context",
-      "humanInTheLoopMiddleware should auto-approve safe tools and interrupt for tools requiring approval",
-      "humanInTheLoopMiddleware should handle manual response type",
-      "ModelCallLimitMiddleware thread limit with exit behavior error should not throw if the thread limit is not exceeded",
-      "ModelCallLimitMiddleware thread limit with exit behavior end should not throw if the thread limit is not exceeded",
-      "todoListMiddleware should add the custom system prompt to the model request and custom tool description",
       "ToolNode error handling should use send error tool message if model creates wrong args",
+      "humanInTheLoopMiddleware should auto-approve safe tools and interrupt for tools requiring approval",
+      "humanInTheLoopMiddleware should return to model without executing approved tools when any tool is rejected",
+      "humanInTheLoopMiddleware should handle manual response type",
+      "tool call ordering should preserve original order when mixing auto-approved and interrupt tool calls",
+      "exit behavior error should not throw if the thread limit is not exceeded",
+      "exit behavior end should not throw if the thread limit is not exceeded",
+      "should add the custom system prompt to the model request and custom tool description",
+      "run.subagents surfaces a named subagent dispatched from a tool with its cause",
+      "run.subagents surfaces three subagents dispatched in parallel from one tools step",
     ],
   },
   {
-    rule: "A model is always asked with `stream`, so that the guard sees how its response ends. These tests replace `invoke`, or the client's method for a response in one piece.",
+    reason: "The edits of contextEditingMiddleware are for the request. The stored thread keeps its results.",
     tests: [
-      "middleware wrapModelCall should compose three middlewares where first is outermost wrapper",
-      "modelSettings middleware support should pass modelSettings to real Anthropic model via bindTools",
-      "systemMessage should allow to set nothing as system message",
-      "systemMessage should allow to set a system message as string",
-      "systemMessage should allow to set a system message as SystemMessage object",
-      "systemMessage should allow set system message as string in wrapModelCall",
-      "systemMessage should allow set system message as SystemMessage object in wrapModelCall",
-      "systemMessage should allow to update system prompt in wrapModelCall",
-      "systemMessage should allow to update system message in wrapModelCall",
-      "systemMessage should allow to set cache control in wrapModelCall",
-      "systemMessage should allow to set cache control in wrapModelCall with existing system message",
-      "systemMessage allows updates of system message in by multiple middleware",
-      "systemMessage will overwrite cache control if middleware update system prompt",
-      "systemMessage should allow to reset system prompt in wrapModelCall",
-      "systemMessage should allow to reset system message in wrapModelCall",
-      "systemMessage should handle middleware setting systemMessage to empty SystemMessage",
-      "systemMessage should handle middleware concatenating empty string",
-      "systemMessage should handle SystemMessage with multiple content blocks",
-      "systemMessage should allow one middleware to set systemPrompt and next to set systemMessage",
-      "systemMessage should handle SystemMessage with additional_kwargs",
-      "systemMessage should handle SystemMessage with additional_kwargs in middleware",
-      "systemMessage should handle middleware chaining systemMessage.concat multiple times",
+      "default behavior should clear tool results when exceeding default trigger threshold",
+      "custom ClearToolUsesEdit configuration should respect custom trigger threshold",
+      "custom ClearToolUsesEdit configuration should clear tool inputs when clearToolInputs is true",
+      "custom ClearToolUsesEdit configuration should use custom placeholder text",
+      "deprecated properties should support deprecated triggerTokens property",
+      "deprecated properties should support deprecated keepMessages property",
+      "deprecated properties should support deprecated clearAtLeast property",
+      "custom editing strategies should support custom ContextEdit implementation",
     ],
   },
   {
-    rule: "What a tool or its middleware throws becomes a result, because the throw would lose the results of the calls beside it. `keepToolErrors: false` turns this off.",
+    reason:
+      "Every call has a result, and results are in the order of their calls. LangChain leaves calls of a wrong structured response without one.",
     tests: [
-      "middleware wrapModelCall should not nest middleware error prefixes when middleware re-throws errors",
-      "middleware wrapToolCall should validate that wrapToolCall returns ToolMessage or Command",
-      "Middleware Error Handling GraphInterrupt propagation with checkpointer should preserve errors from the downstream handler",
-      "Middleware Error Handling GraphInterrupt propagation with checkpointer should wrap errors thrown by middleware",
-      "toolErrorMiddleware propagates the original error when the handler returns nothing",
-      "toolErrorMiddleware bypasses tools that are not in the filter",
-      "toolRetryMiddleware Basic functionality should retry failing tool and re-raise on failure",
+      "multiple structured output tool calls should retry if error handler is set to true",
+      "multiple structured output tool calls should retry if the error handler is set to the MultipleStructuredOutputsError",
+      "tool call ordering should reproduce ordering bug with HITL middleware",
     ],
   },
   {
-    rule: "Every call has a result, and the results are in the order of their calls. LangChain leaves calls of a wrong structured response without one.",
-    tests: [
-      "structured output handling toolStrategy multiple structured output tool calls should retry if error handler is set to true",
-      "structured output handling toolStrategy multiple structured output tool calls should retry if the error handler is set to the MultipleStructuredOutputsError",
-      "humanInTheLoopMiddleware tool call ordering should reproduce ordering bug with HITL middleware",
-    ],
+    reason:
+      "A model that is given by name is made before middleware inside sees it, and then has another name.",
+    tests: ["is 'raise' should throw error if pass in a non-Anthropic model via string"],
   },
   {
-    rule: "A model that is given by name is made before LangChain checks it. This mock is not a chat model.",
-    tests: ["summarizationMiddleware can be created using a model string"],
+    reason: "Two branches can remove the same message, and an error would make the thread unreadable.",
+    tests: ["should throw on removing nonexistent message"],
+  },
+  {
+    reason: "A result without a call is not stored, because every provider refuses it.",
+    tests: ["should not assign message ID for tool messages"],
   },
 ];
+
+/** Undefined if nobody has explained it. */
+export function reasonFor(test: string): string | undefined {
+  return EXPLAINED.find(({ tests }) => tests.some((end) => test.endsWith(end)))?.reason;
+}

@@ -2,27 +2,16 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ExpectedFailures, judge, runTests, sourceOf, withCopy } from "./peer-tests.js";
+import { REPOSITORY } from "../check-package/run-command.js";
+import type { Suite } from "./run-suite.js";
 
-export const LANGGRAPH = "libs/langgraph-core";
 const REDUCER = "src/graph/messages_reducer.ts";
-
-/** The tests that demand what this library does on purpose in another way. */
-const EXPECTED: readonly ExpectedFailures[] = [
-  {
-    rule: "Rule 4: two branches can remove the same message, and an error would make the thread unreadable.",
-    tests: ["should throw on removing nonexistent message"],
-  },
-  {
-    rule: "Rule 7: its results have no calls, and every provider refuses such a list.",
-    tests: ["should not assign message ID for tool messages"],
-  },
-];
+const sourceOf = (path: string): string => JSON.stringify(join(REPOSITORY, "src", path));
 
 const OUR_REDUCERS = `
-export { REMOVE_ALL_MESSAGES } from ${sourceOf("history/messages/remove-all-messages.ts")};
+export { REMOVE_ALL_MESSAGES } from ${sourceOf("history/message.ts")};
 export { pairedMessagesReducer as messagesStateReducer } from ${sourceOf("history/reducer/paired-messages.ts")};
-export { pairedMessagesDeltaReducer as messagesDeltaReducer } from ${sourceOf("langgraph/channels/paired-messages-delta.ts")};
+export { pairedMessagesDeltaReducer as messagesDeltaReducer } from ${sourceOf("threads/langgraph/channels.ts")};
 `;
 
 const VITEST_CONFIG = `
@@ -40,12 +29,9 @@ export default {
 };
 `;
 
-/** @returns whether only the expected tests fail. */
-export function compareReducers(checkout: string): Promise<boolean> {
-  return withCopy(join(checkout, LANGGRAPH), VITEST_CONFIG, async (folder) => {
-    const theirs = await runTests(folder);
-    console.log(`LangGraph's reducers: ${theirs.passed} passed, ${theirs.failed.size} failed.`);
-    await writeFile(join(folder, REDUCER), OUR_REDUCERS);
-    return judge(await runTests(folder), [theirs], EXPECTED);
-  });
-}
+export const LANGGRAPH: Suite = {
+  name: "LangGraph's graphs",
+  project: "libs/langgraph-core",
+  vitestConfig: VITEST_CONFIG,
+  comparisons: [{ title: "our reducers", ours: (folder) => writeFile(join(folder, REDUCER), OUR_REDUCERS) }],
+};
