@@ -1,5 +1,6 @@
 /** The errors of this library: one base class with stable codes. */
 
+import { forAllCopies } from "./shared/for-all-copies.js";
 import { causesOf } from "./shared/is-error.js";
 import { refusalText } from "./shared/text.js";
 import { isRecord } from "./shared/values.js";
@@ -76,8 +77,8 @@ export class TetherError extends Error {
 
   /**
    * The error of this class that was thrown: the value itself or one of its causes, because LangChain's agents wrap
-   * what a middleware throws in an error without our fields. Also finds another copy's errors. Undefined if there is
-   * none.
+   * what a middleware throws in an error without our fields. Also finds another copy's errors, and what this library
+   * has read in an error of a model's client that it throws as it is. Undefined if there is none.
    */
   static from<E extends TetherError>(this: ErrorClass<E>, thrown: unknown): E | undefined {
     // biome-ignore lint/complexity/noThisInStatic: each class finds its own errors.
@@ -92,7 +93,22 @@ export class TetherError extends Error {
 }
 
 function findError<E extends TetherError>(thrown: unknown, kind: ErrorClass<E>): E | undefined {
-  return causesOf(thrown).find((error) => isOfClass(error, kind)) as E | undefined;
+  for (const cause of causesOf(thrown))
+    for (const error of [cause, readings.get(cause)])
+      if (error !== undefined && isOfClass(error, kind)) return error;
+  return undefined;
+}
+
+/** What this library has read in errors of clients that are thrown as they are. */
+const readings = /* @__PURE__ */ forAllCopies("readings", () => new WeakMap<object, ModelError>());
+
+/** From now on, {@link TetherError.from} finds the reading in the error. */
+export function noteReading(error: object, reading: ModelError): void {
+  readings.set(error, reading);
+}
+
+export function readingOf(error: object): ModelError | undefined {
+  return readings.get(error);
 }
 
 /**

@@ -54,7 +54,8 @@ const furtherRequests = new WeakMap<readonly BaseMessage[], FurtherRequests>();
  * Asks the request's model with a history that it accepts. A sound history is passed on as it is.
  *
  * @param send Contract: asks the model of the given request, with these messages.
- * @throws ModelError if the model fails, or gives no complete response.
+ * @throws The error of the model's client, as it is.
+ * @throws ModelError if the model gives no complete response.
  */
 export async function askModel<Request extends AgentRequest, Answer>(
   request: Request,
@@ -70,6 +71,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   let mark = (response: AIMessage): AIMessage => response;
   const guarded = guardedModel(model, {
     ...responseGuard({ model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true }, config),
+    keepsErrors: true,
     takenCallIds: () => answeredIds(thread, history),
     mark: (whole) => withUnusedId(mark(whole), thread),
   });
@@ -108,7 +110,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
  * Asks the request's model for a summary at the end of these messages, so that the request begins like the last one.
  *
  * @param send As in {@link askModel}.
- * @throws ModelError if the model fails, or cannot get all these messages in full.
+ * @throws As {@link askModel}, and if the model cannot get all these messages in full.
  */
 export async function askForSummary<Request extends AgentRequest>(
   request: Request,
@@ -124,6 +126,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const limits = { ...limitsOf(options), maxFallbackAttempts };
   const guarded = guardedModel(model, {
     ...responseGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false }, config),
+    keepsErrors: true,
     wants: "whole-text",
     takenCallIds: () => new Set(),
     optionsOf: (given) => {

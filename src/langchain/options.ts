@@ -52,8 +52,12 @@ export interface TetherMiddlewareOptions {
    */
   readonly summary?: TetherSummaryOptions | undefined;
   /**
-   * Whether a tool's error becomes a result that the model reads, as in an agent without middleware. If not, other
-   * middleware sees the error first, and the run fails if none handles it. @default true
+   * Whether an error that a tool throws becomes a result that the model reads. Middleware before this one then sees a
+   * result.
+   *
+   * If not, the error passes through, and what no middleware handles ends as LangChain ends it in every agent with
+   * `wrapToolCall` middleware: the model is told which arguments are wrong, and any other error fails the run. Calls
+   * that have finished keep their results either way. A middleware's own error always fails the run. @default false
    */
   readonly keepToolErrors?: boolean | undefined;
   /**

@@ -6,6 +6,7 @@ import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
 import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
+import { unwrapped } from "../threads/langgraph/unwrapped.js";
 import { waitForWrites } from "../threads/saver/pending-writes.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
@@ -34,7 +35,8 @@ import { askUntilReadable, inOrder } from "./unreadable-calls.js";
  *   on, even if it begins directly after the abort.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
- * - If a tool throws, the calls beside it keep their results.
+ * - If a tool throws, the calls beside it keep their results. The error passes to the middleware that handles it, and
+ *   otherwise fails the run: see `keepToolErrors`.
  * - With `summary`, long threads are summarised, and no message is lost.
  *
  * Put it last in the middleware list, so that it sees the final model. If another declaration of `messages` wins, runs
@@ -62,7 +64,7 @@ export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
   checkOptions(options);
-  const { keepToolErrors = true } = options;
+  const { keepToolErrors = false } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
     name: "tether",
@@ -89,21 +91,25 @@ export function tetherMiddleware(
       const request = { ...given, messages };
       const { state } = request;
       const config = enter(request.runtime);
-      assertPaired(state.messages, config);
-      const update = await prepare(request, config, async (changed) =>
-        handler({ ...request, ...changed } as never),
-      );
-      const history = after(messages, update?.messages ?? []);
-      const { response, told } = await askUntilReadable(history, config, (said, hasTools) => {
-        const thread = after(state.messages, said) as BaseMessage[];
-        const asking = { ...request, state: { ...state, messages: thread } };
-        const choice = hasTools ? {} : { toolChoice: "none" as const };
-        return askModel({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
-          handler(asked),
+      try {
+        assertPaired(state.messages, config);
+        const update = await prepare(request, config, async (changed) =>
+          handler({ ...request, ...changed } as never),
         );
-      });
-      if (update === undefined && told.length === 0) return response;
-      return withUpdate(response, update ?? {}, told);
+        const history = after(messages, update?.messages ?? []);
+        const { response, told } = await askUntilReadable(history, config, (said, hasTools) => {
+          const thread = after(state.messages, said) as BaseMessage[];
+          const asking = { ...request, state: { ...state, messages: thread } };
+          const choice = hasTools ? {} : { toolChoice: "none" as const };
+          return askModel({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
+            handler(asked),
+          );
+        });
+        if (update === undefined && told.length === 0) return response;
+        return withUpdate(response, update ?? {}, told);
+      } catch (error) {
+        throw unwrapped(error);
+      }
     },
     wrapToolCall: async (request, handler) =>
       runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),

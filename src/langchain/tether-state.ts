@@ -1,7 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
+import { getConfig, type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";
 import { InvalidStateError } from "../errors.js";
+import { trustMarked } from "../history/marks.js";
 import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedField } from "../history/reducer/paired-messages.js";
@@ -9,7 +10,9 @@ import { checkSettings, flag } from "../shared/check-settings.js";
 import { forAllCopies } from "../shared/for-all-copies.js";
 import { isError } from "../shared/is-error.js";
 import { defined } from "../shared/values.js";
+import { unmarkedInput } from "../threads/client-marks.js";
 import { deltaField, pairedMessagesDeltaReducer, probeChannel } from "../threads/langgraph/channels.js";
+import { isSubgraphRun } from "../threads/langgraph/run-host.js";
 
 /** The options of `tetherState`. */
 export interface TetherStateOptions {
@@ -63,9 +66,22 @@ const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new Re
   {
     ...pairedField,
     reducer: (history: unknown, update: unknown) => keepApart(pairedField.reducer(history, update)),
-    inputSchema: z.any().superRefine(checkUpdate) as z.ZodType<MessagesUpdate | undefined>,
+    inputSchema: z.any().superRefine(checkUpdate).overwrite(unmarkedIfSent) as z.ZodType<
+      MessagesUpdate | undefined
+    >,
   },
 );
+
+/**
+ * LangGraph checks a run's input, and what a node or `updateState` writes, with the same schema. Only the input of an
+ * outermost run comes from a client.
+ */
+function unmarkedIfSent(update: unknown): unknown {
+  const config = getConfig();
+  const isSent = config === undefined || !isSubgraphRun(config);
+  // LangChain checks the whole state at each model call.
+  return isSent && !isPaired(update) ? unmarkedInput(update) : update;
+}
 
 /**
  * LangChain builds its own error from the issues of whatever a middleware's schema throws. It shows their paths.
@@ -87,7 +103,10 @@ export const pairedState = new StateSchema({ messages });
 
 /** LangChain's types have no delta field. The state's and the updates' types are the same. */
 const pairedDeltaState = new StateSchema({
-  messages: deltaField((history, writes) => keepApart(pairedMessagesDeltaReducer(history, writes))),
+  messages: deltaField(
+    (history, writes) => keepApart(pairedMessagesDeltaReducer(history, writes)),
+    messagesUpdateSchema.overwrite((update) => unmarkedIfSent(update) as MessagesUpdate),
+  ),
 }) as unknown as typeof pairedState;
 
 /*
@@ -98,9 +117,11 @@ const pairedDeltaState = new StateSchema({
 /** What each state's list held when it was made. */
 const kept = forAllCopies("kept-lists", () => new WeakMap<readonly BaseMessage[], readonly BaseMessage[]>());
 
-/** Remembers what the list has now. */
+/** Remembers what the list has now. A program can send its messages back, with their marks. */
 export function keepApart<List extends readonly BaseMessage[]>(list: List): List {
-  if (!kept.has(list)) kept.set(list, list.slice());
+  if (kept.has(list)) return list;
+  kept.set(list, list.slice());
+  trustMarked(list);
   return list;
 }
 

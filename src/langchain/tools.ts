@@ -1,5 +1,6 @@
 /**
- * A LangChain agent's tool call: its error becomes a result, and what LangGraph does not save waits for the next run.
+ * A LangChain agent's tool call: what LangGraph does not save of it waits for the next run, and its error becomes a
+ * result if the user wants that.
  */
 
 import { setMaxListeners } from "node:events";
@@ -36,10 +37,11 @@ interface ToolRequest<Tool> {
  * A tool call's outcome. What comes after the run's abort goes to the thread's next run. So does what a middleware
  * around this one keeps from LangGraph, because it throws or is still at work when the run ends.
  *
- * @param keepErrors Whether what the tool throws becomes an error result.
+ * @param keepErrors Whether what the tool throws becomes an error result. If not, it is thrown unchanged, for whatever
+ * other middleware does with it.
  * @param handle Contract: runs the given tool.
  * @throws The reason of the abort, at once.
- * @throws LangGraph's own signals, and without `keepErrors` what the tool throws.
+ * @throws LangGraph's own signals, and what a middleware throws.
  */
 export async function runTool<Tool>(
   { toolCall, tool, state: { messages } }: ToolRequest<Tool>,
@@ -54,11 +56,13 @@ export async function runTool<Tool>(
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
   const call = head && callsOf(head)[index];
   const place = head === undefined || call === undefined ? undefined : placeOfCall({ head }, index);
+  const own = place === undefined ? tool : prepared(tool, toolCall, place, index);
+  const thrown = new Set<unknown>();
   const run = async () => {
-    const outcome = await handle(place === undefined ? tool : prepared(tool, toolCall, place, index));
+    const outcome = await handle(keepErrors ? noting(own, thrown) : own);
     return isCommand(outcome) ? withResult(outcome, toolCall) : outcome;
   };
-  const answer = () => (keepErrors ? keepResult(toolCall, signal, run) : run());
+  const answer = () => (keepErrors ? keepResult(toolCall, thrown, signal, run) : run());
   if (call === undefined || place === undefined) return untilAborted(answer(), signal);
   const beginning = await untilAborted(
     beginningCall(call, place, isReplaySafe(Object(tool)), config),
@@ -92,22 +96,38 @@ async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: 
 }
 
 /**
- * A tool call's outcome, or an error result instead of what it threw: a throw would end the run and lose the results of
- * calls that still run. The text is LangChain's own for an agent without middleware.
+ * A tool call's outcome, or an error result instead of what the tool threw. The text is LangChain's own for an agent
+ * without middleware.
  *
- * @throws LangGraph's own signals, and what the tool throws because of the abort.
+ * @param thrown What the tool threw. A middleware's mistake is not told to the model, which cannot mend it.
+ * @throws LangGraph's own signals, what the tool throws because of the abort, and what a middleware throws.
  */
 async function keepResult<Outcome>(
   { id, name }: WantedCall,
+  thrown: ReadonlySet<unknown>,
   signal: AbortSignal | undefined,
   run: () => Outcome | Promise<Outcome>,
 ): Promise<Outcome | ToolMessage> {
   try {
     return await run();
   } catch (error) {
-    if (safely(() => isLangGraphSignal(error), false) || isOfAbort(error, signal)) throw error;
-    return new ToolMessage({ content: contentFor(error), tool_call_id: id ?? "", name, status: "error" });
+    const cause = safely(() => withoutWrappers(error), error);
+    if (!thrown.has(refusedArguments(cause) ?? cause)) throw error;
+    if (safely(() => isLangGraphSignal(cause), false) || isOfAbort(cause, signal)) throw error;
+    return new ToolMessage({ content: contentFor(cause), tool_call_id: id ?? "", name, status: "error" });
   }
+}
+
+/** The tool, which adds what it throws to a set. */
+function noting<Tool>(tool: Tool, thrown: Set<unknown>): Tool {
+  return withInvoke(tool, async (invoke, input, config) => {
+    try {
+      return await invoke(input, config);
+    } catch (error) {
+      thrown.add(error);
+      throw error;
+    }
+  });
 }
 
 /**
@@ -116,29 +136,41 @@ async function keepResult<Outcome>(
  * others run beside it.
  */
 function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index: number): Tool {
-  const invoke: unknown = Reflect.get(Object(given), "invoke");
-  if (!isRecord(given) || typeof invoke !== "function") return given;
-  const tool = patientTool(given);
-  return viewOf(tool, {
-    invoke: (input: unknown, passed: RunnableConfig) => {
-      const config = index === 0 ? passed : withOwnMemory(passed, `${name}.${index}`);
-      const callKey = callKeyOf(config, place);
-      return Reflect.apply(invoke, tool, [input, { ...config, ...(index > 0 && { config }), callKey }]);
-    },
+  const tool = isRecord(given) ? patientTool(given) : given;
+  return withInvoke(tool, (invoke, input, passed) => {
+    const config = index === 0 ? passed : withOwnMemory(passed, `${name}.${index}`);
+    const callKey = callKeyOf(config, place);
+    return invoke(input, { ...config, ...(index > 0 && { config }), callKey } as RunnableConfig);
   });
 }
 
-function contentFor(error: unknown): string {
+type Invoke = (input: unknown, config: RunnableConfig) => unknown;
+
+/** A view of the tool with another `invoke`. What has none, such as a tool that a provider runs, is returned as it is. */
+function withInvoke<Tool>(
+  tool: Tool,
+  invoke: (own: Invoke, input: unknown, config: RunnableConfig) => unknown,
+): Tool {
+  const own: unknown = Reflect.get(Object(tool), "invoke");
+  if (!isRecord(tool) || typeof own !== "function") return tool;
+  return viewOf(tool, {
+    invoke: (input: unknown, config: RunnableConfig) =>
+      invoke((...given) => Reflect.apply(own, tool, given), input, config),
+  });
+}
+
+function contentFor(cause: unknown): string {
   // Any value can be thrown, even one that cannot be converted to a string.
   return safely(() => {
-    const cause = withoutWrappers(error);
-    // LangChain's error for arguments that the tool's schema refuses. Its message is for the model.
-    return brandOf(cause) === "ToolInvocationError"
-      ? String(Reflect.get(Object(cause), "message"))
-      : `${cause}\n Please fix your mistakes.`;
+    // LangChain's error has a message for the model.
+    return refusedArguments(cause) === undefined
+      ? `${cause}\n Please fix your mistakes.`
+      : String(Reflect.get(Object(cause), "message"));
   }, "Error: the tool failed.");
 }
 
-function brandOf(error: unknown): unknown {
-  return isError(error) ? Reflect.get(error, "~brand") : undefined;
+/** The error of a tool whose schema refuses the call's arguments, in LangChain's own. Undefined for any other error. */
+function refusedArguments(error: unknown): unknown {
+  const isOfLangChain = isError(error) && Reflect.get(error, "~brand") === "ToolInvocationError";
+  return isOfLangChain ? Reflect.get(error, "toolError") : undefined;
 }

@@ -36,8 +36,6 @@ describe("An error of an agent with the middleware", () => {
     strict.failNext({ status: 500 });
     const model = openAIAt(`${strict.url("openai")}/v1`);
     const thrown = await thrownBy(model, [...before, tetherMiddleware()]);
-    // This is why it must be looked for.
-    expect(thrown).not.toHaveProperty("code");
     expect(ModelError.from(thrown)).toMatchObject({ code: "MODEL_FAILED", status: 500 });
     expect(TetherError.from(thrown)).toBe(ModelError.from(thrown));
     expect([TetherError, ModelError, ThreadConflictError].map((kind) => kind.isInstance(thrown))).toEqual([
@@ -45,6 +43,41 @@ describe("An error of an agent with the middleware", () => {
       true,
       false,
     ]);
+    // LangChain's wrapper has no fields, which is why it must be looked for.
+    if (before.length > 0) expect(thrown).not.toHaveProperty("status");
+  });
+
+  it("is the client's own if its client failed, and ours if the response was broken", async () => {
+    const failing = new OpenAILike(() => Object.assign(new RangeError("busy"), { status: 503 }));
+    const thrown = await thrownBy(failing, [tetherMiddleware()]);
+    expect([thrown]).toEqual([expect.any(RangeError)]);
+    expect(thrown).toMatchObject({ message: "busy", status: 503 });
+    const empty = await thrownBy(new OpenAILike(() => ""), [tetherMiddleware()]);
+    expect(empty).toMatchObject({ name: "ModelError", code: "MODEL_FAILED", status: undefined });
+  });
+
+  it("says to nobody but LangChain that it is a signal", async () => {
+    const seen: unknown[] = [];
+    const listening = createMiddleware({
+      name: "listening",
+      wrapModelCall: (request, handler) =>
+        Promise.resolve(handler(request)).catch((error: unknown) => {
+          seen.push(error, "is_bubble_up" in Object(error));
+          throw error;
+        }),
+    });
+    const error = Object.assign(new Error("busy"), { status: 503 });
+    const thrown = await thrownBy(new OpenAILike(() => error), [listening, tetherMiddleware()]);
+    expect(seen).toEqual([error, false]);
+    expect(seen[0]).toBe(error);
+    expect("is_bubble_up" in Object(thrown)).toBe(false);
+  });
+
+  it("can be frozen, and then is in LangChain's wrapper", async () => {
+    const error = Object.freeze(Object.assign(new Error("busy"), { status: 503 }));
+    const thrown = await thrownBy(new OpenAILike(() => error), [tetherMiddleware()]);
+    expect(thrown).toMatchObject({ message: "busy", "~brand": "MiddlewareError" });
+    expect(ModelError.from(thrown)).toMatchObject({ status: 503 });
   });
 
   it("is found for a refusal of the provider", async () => {
@@ -120,11 +153,11 @@ describe("The error of a model that passed other middleware", () => {
     expect(model.requests).toHaveLength(1);
   });
 
-  it("is thrown as it was, in LangChain's wrappers, if no other form helps", async () => {
+  it("is thrown as it came, in the wrapper of the middleware that it passed, if no other form helps", async () => {
     const model = new OpenAILike(() => Object.assign(new Error("400 Bad image."), { status: 400 }));
     const thread = openAgent({ model, middleware: [tetherMiddleware(), passing("a"), passing("b")] });
     const { error } = await thread.run(user("Hello?"));
-    expect(error).toMatchObject({ "~brand": "MiddlewareError", name: "ModelError" });
+    expect(error).toMatchObject({ "~brand": "MiddlewareError", message: "400 Bad image." });
     expect(ModelError.from(error)?.message).toContain("Bad image.");
   });
 });

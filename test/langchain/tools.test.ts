@@ -84,34 +84,54 @@ function open(middleware: readonly object[], ...steps: readonly Step[]) {
   return openAgent({ model: scripted(...steps), tools: [fast, failing, asking], middleware });
 }
 
+const keeping = tetherMiddleware({ keepToolErrors: true });
+
 describe("a tool that throws", () => {
   it.each([
-    ["alone", [tetherMiddleware()], "secret -"],
-    ["inside another middleware", [outer, tetherMiddleware()], "secret -"],
-    ["because of a middleware inside", [tetherMiddleware(), throwing], "inner middleware"],
-  ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, middleware, text) => {
-    const thread = open(middleware, calls(["failing"], ["fast"]), "Done.");
-    expect(script(await thread.send("Go.")).slice(1)).toEqual(
+    ["alone", [keeping]],
+    ["inside another middleware", [outer, keeping]],
+    ["around another middleware", [keeping, outer]],
+  ])(
+    "becomes a result if the option says so, and the calls beside it keep theirs: %s",
+    async (_title, list) => {
+      const thread = open(list, calls(["failing"], ["fast"]), "Done.");
+      expect(script(await thread.send("Go.")).slice(1)).toEqual(
+        lines(
+          "ai> failing fast | tool! Error: secret -\n Please fix your mistakes. | tool: fast done -",
+          "ai: Done.",
+        ),
+      );
+    },
+  );
+
+  it.each([
+    ["alone", [tetherMiddleware()]],
+    ["inside another middleware", [outer, tetherMiddleware()]],
+    ["around another middleware", [tetherMiddleware(), outer]],
+  ])("fails the run otherwise, and its call is closed by the next message: %s", async (_title, list) => {
+    const thread = open(list, calls(["failing", {}, "x"], ["fast"]), "Done.");
+    expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
+    expect(script(await thread.send("Hello?")).slice(1)).toEqual(
       lines(
-        `ai> failing fast | tool! Error: ${text}\n Please fix your mistakes. | tool: fast done -`,
-        "ai: Done.",
+        "ai> failing fast | tool! Tool call failing (x)… | tool: fast done - | human: Hello? | ai: Done.",
       ),
     );
   });
 
-  it("fails the run if the option says so, and its call is closed by the next message", async () => {
-    const middleware = [outer, tetherMiddleware({ keepToolErrors: false })];
-    const thread = open(middleware, calls(["failing", {}, "x"], ["fast"]), "Done.");
-    expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
-    const lines = script(await thread.send("Hello?"));
-    expect(lines[2]).toMatch(/^tool! Tool call failing \(x\)/);
+  it("is not the same as a middleware that throws, which no option tells the model", async () => {
+    const thread = open([keeping, throwing], calls(["failing"], ["fast"]), "Done.");
+    expect((await thread.run(user("Go."))).error).toMatchObject({ message: "inner middleware" });
+    expect(script(await thread.send("Hello?"))[3]).toBe("tool: fast done -");
   });
 
-  it("is told by LangChain's own text which arguments are wrong", async () => {
-    const thread = open([outer, tetherMiddleware()], calls(["fast", { label: 7 }]), "Done.");
-    const [, , result] = await thread.send("Go.");
-    expect(result?.text).toMatch(/^Error invoking tool 'fast' with kwargs {"label":7} with error: /);
-  });
+  it.each([false, true])(
+    "is told by LangChain's own text which arguments are wrong, with `keepToolErrors: %s`",
+    async (keepToolErrors) => {
+      const list = [outer, tetherMiddleware({ keepToolErrors })];
+      const [, , result] = await open(list, calls(["fast", { label: 7 }]), "Done.").send("Go.");
+      expect(result?.text).toMatch(/^Error invoking tool 'fast' with kwargs {"label":7} with error: /);
+    },
+  );
 
   it("can be an interrupt, which is left to LangGraph", async () => {
     const thread = open([tetherMiddleware()], calls(["asking"]));
@@ -140,7 +160,7 @@ describe.each(["v1", "v2"] as const)(
         await handler(request);
         throw new Error("audit failed");
       });
-      expect(await recovered([thrower, tetherMiddleware()], fails)).toBe(
+      expect(await recovered([thrower, keeping], fails)).toBe(
         "ai> fast failing fast | tool: fast done - | tool! Error: secret -\n Please fix your mistakes. | tool: fast done two",
       );
     });
@@ -157,13 +177,13 @@ describe.each(["v1", "v2"] as const)(
       });
       const cancel = async (thread: Thread) =>
         expect((await thread.run(user("Go."), { signal: abort.signal })).error).toBeDefined();
-      expect(await recovered([slow, tetherMiddleware()], cancel)).toMatch(
+      expect(await recovered([slow, keeping], cancel)).toMatch(
         /^ai> fast failing fast \| tool: fast done - \| tool! Error: secret -.* \| tool: fast done two$/s,
       );
     });
 
     it("if another call of the response fails the run", async () => {
-      expect(await recovered([tetherMiddleware({ keepToolErrors: false })], fails)).toMatch(
+      expect(await recovered([tetherMiddleware()], fails)).toMatch(
         /^ai> fast failing fast \| tool: fast done - \| tool! Tool call failing .* \| tool: fast done two$/s,
       );
     });

@@ -6,8 +6,8 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { Command, END, isCommand, type StateSnapshot } from "@langchain/langgraph";
 import { InvalidCommandError, InvalidMessageError } from "../../errors.js";
-import { callsOf, isAIMessage } from "../../history/call.js";
-import { isTrusted, MARKS, withMarks, withoutMarks } from "../../history/marks.js";
+import { callsOf } from "../../history/call.js";
+import { isTrusted } from "../../history/marks.js";
 import { cloneMessage, REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { issueOfShape } from "../../history/message-shape.js";
 import { parseMessages } from "../../history/messages-schema.js";
@@ -17,13 +17,13 @@ import { hasMessage } from "../../history/reducer/normalize-history.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { createRepair, type Repair } from "../../history/reducer/repair.js";
-import { callIdOf, causeInText, isMadeUpResult, isResult, placeholderMarks } from "../../history/result.js";
+import { callIdOf, isMadeUpResult, isResult } from "../../history/result.js";
 import { storageDemand } from "../../history/storable.js";
 import { findReturned } from "../../history/summary.js";
-import { askedFor, withAsked } from "../../providers/contract/author.js";
 import { safely } from "../../shared/json.js";
 import { hasNameLike } from "../../shared/text.js";
 import { defined, isRecord } from "../../shared/values.js";
+import { withoutForeignMarks } from "../../threads/client-marks.js";
 import {
   commandWithMessages,
   fieldsOfCommand,
@@ -380,19 +380,6 @@ function refusalAt(
   { path, value, expectation }: NonNullable<ReturnType<typeof issueOfShape>>,
 ): InvalidMessageError {
   return new InvalidMessageError(`${place}.${path}`, value, expectation);
-}
-
-/**
- * A placeholder's text says the same as its marks, so they stay. Who was asked for a response stays too: it only lets the
- * message's own words go to whom it names. A thread can thus be sent back over HTTP.
- */
-function withoutForeignMarks(message: BaseMessage): BaseMessage {
-  const isMarked = message.additional_kwargs[MARKS.placeholder] !== undefined;
-  const cause = isMarked ? causeInText(message) : undefined;
-  const asked = isAIMessage(message) ? askedFor(message) : undefined;
-  const unmarked = withoutMarks(message);
-  const told = asked === undefined ? unmarked : withAsked(unmarked, asked);
-  return cause === undefined ? told : withMarks(told, placeholderMarks(cause));
 }
 
 export function speaksAsSystem(message: BaseMessage): boolean {

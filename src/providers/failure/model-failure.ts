@@ -5,7 +5,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
-import { type BrokenRule, isTetherError, ModelError } from "../../errors.js";
+import { type BrokenRule, isTetherError, ModelError, noteReading, readingOf } from "../../errors.js";
 import { causesOf, isError } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
@@ -61,6 +61,17 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
   return new ModelError(message, { cause, status, brokenRule });
 }
 
+/**
+ * The client's error itself, whose class and fields are for whoever expects this client. What it means can be read with
+ * {@link modelErrorIn} and `ModelError.from`. Only what is no error of a client is converted.
+ */
+export function readInPlace(error: unknown, request: FailedRequest): unknown {
+  const reading = toModelError(error, request);
+  if (!isModelError(reading) || isTetherError(error)) return reading;
+  if (isRecord(error)) noteReading(error, reading);
+  return error;
+}
+
 /** A client's error in one line without keys. */
 export function describeFailure(error: unknown, model: object): string {
   const redact = createRedact(model);
@@ -99,15 +110,16 @@ export function isModelError(error: unknown): error is ModelError {
 }
 
 /**
- * The model's error that was thrown, also in errors with its message, as LangChain and users wrap it. Undefined for any
- * other error: one that says something else is thrown for a reason of its own.
+ * The model's error that was thrown, or what was read in its client's own: also in errors with its message, as LangChain
+ * and users wrap it. Undefined for any other error: one that says something else is thrown for a reason of its own.
  */
 export function modelErrorIn(thrown: unknown): ModelError | undefined {
   const chain = causesOf(thrown);
-  const place = chain.findIndex(isModelError);
+  const read = (error: object) => (isModelError(error) ? error : readingOf(error));
+  const place = chain.findIndex((error) => read(error) !== undefined);
   const error = chain[place];
-  if (!isModelError(error)) return undefined;
-  return chain.slice(0, place).every(({ message }) => message === error.message) ? error : undefined;
+  if (error === undefined) return undefined;
+  return chain.slice(0, place).every(({ message }) => message === error["message"]) ? read(error) : undefined;
 }
 
 /**

@@ -48,6 +48,8 @@ export interface StreamGuardOptions extends StreamIds {
   readonly settle?: ((response: AIMessage) => Promise<AIMessage>) | undefined;
   /** Contract: called for every broken response, before it is requested again. Must not throw. */
   readonly onBroken: (response: BrokenResponse) => void;
+  /** Whether an error of the client is thrown as it is, and not as a `ModelError`. @default false */
+  readonly keepsErrors?: boolean | undefined;
   /** Whether a response that the model or its provider withheld is an error, even if it has a text. @default false */
   readonly refusesWithheld?: boolean | undefined;
   /** Contract: called for a response that the model or its provider withheld. Must not throw. */

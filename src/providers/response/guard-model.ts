@@ -13,7 +13,7 @@ import { boundView, viewOf } from "../../shared/views.js";
 import { type Asked, isSameModel, RESPONSES, readMaker, withAsked } from "../contract/author.js";
 import { isChatModel, withParameters } from "../contract/model-view.js";
 import { inKnownApi } from "../contract/openai-api.js";
-import { toModelError } from "../failure/model-failure.js";
+import { readInPlace, toModelError } from "../failure/model-failure.js";
 import { carryHostFields } from "../host-fields/client.js";
 import { identityOf } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
@@ -40,7 +40,7 @@ export type Askable = Runnable<BaseLanguageModelInput, AIMessageChunk>;
  * only in `invoke` and `stream`. With a model around it, its request would have no tools.) A value that is not a chat
  * model is asked as it is.
  *
- * @throws ModelError if there is no complete response.
+ * @throws ModelError if there is no complete response, or if its client failed and the guard does not keep its errors.
  */
 export async function askGuarded(
   model: Askable,
@@ -108,16 +108,30 @@ function guardedView(
     (view, { mendClient }) => mendClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
+  const failed = (error: unknown, messages: BaseMessage[], signal: AbortSignal | undefined): never => {
+    const request = { model: original, messages, signal };
+    throw guard.keepsErrors === true ? readInPlace(error, request) : toModelError(error, request);
+  };
   const answer = async (manner: Manner, messages: BaseMessage[], options: CallOptions, run: Run) => {
     const ask = (client: BaseChatModel) =>
       guardedResponse({ model: client, original, guard, habit, manner, messages, options, run });
-    const response = await askOnView(mended, original, ask).catch((error: unknown) => {
-      throw toModelError(error, { model: original, messages, signal: options.signal });
-    });
+    const response = await askOnView(mended, original, ASKED_WITHOUT, ask).catch((error: unknown) =>
+      failed(error, messages, options.signal),
+    );
     noteModel(response.message, identityOf(original));
     return response;
   };
   const members = {
+    // A user's class can meter, limit or route its requests here.
+    invoke(this: BaseChatModel, messages: BaseMessage[], options?: RunnableConfig): Promise<AIMessageChunk> {
+      return askOnView(this, original, INVOKED_WITHOUT, async (client) => {
+        try {
+          return await Reflect.apply(model.invoke, client, [messages, options]);
+        } catch (error) {
+          return client === this ? Promise.reject(error) : failed(error, messages, options?.signal);
+        }
+      });
+    },
     async *_streamResponseChunks(
       messages: BaseMessage[],
       options: CallOptions,
@@ -158,15 +172,18 @@ function guardedView(
   return boundView(model, members, INVOKING_METHODS);
 }
 
-/** User classes whose methods failed on a view, because it lacks their `#private` fields. */
-const withoutViews = new WeakSet<object>();
+/** User classes whose `invoke`, or whose requests, failed on a view, because it lacks their `#private` fields. */
+const INVOKED_WITHOUT = new WeakSet<object>();
+const ASKED_WITHOUT = new WeakSet<object>();
 
 /**
- * Asks a view of the model. If its class cannot run on a view, asks the model itself, which then gets only the request.
+ * Asks a view of the model. If its class cannot run on a view, asks the model itself, which then gets only the request:
+ * if that is its own `invoke`, the response is taken as it is.
  */
 async function askOnView<Result>(
   view: BaseChatModel,
   model: BaseChatModel,
+  withoutViews: WeakSet<object>,
   ask: (client: BaseChatModel) => Promise<Result>,
 ): Promise<Result> {
   if (withoutViews.has(model.constructor)) return ask(model);

@@ -103,10 +103,11 @@ export function pairedMessagesDeltaReducer(history: unknown, writes: readonly un
 /** A field of the history over a `DeltaChannel`, with this reducer, which is `pairedMessagesDeltaReducer` or calls it. */
 export function deltaField(
   reducer: typeof pairedMessagesDeltaReducer,
+  inputSchema = pairedField.inputSchema,
 ): DeltaValue<BaseMessage[], MessagesUpdate> {
   return new DeltaValue(
     messagesSchema.default(() => []),
-    { ...pairedField, reducer: withMark(reducer) },
+    { ...pairedField, inputSchema, reducer: withMark(reducer) },
   );
 }
 
