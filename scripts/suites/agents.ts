@@ -28,12 +28,22 @@ const PLACES = {
   first: "[added(), ...middleware]",
 } as const;
 
-/** Everything of a module of the installed LangChain, with a `createAgent` that adds the middleware to each agent. */
+/**
+ * Everything of a module of the installed LangChain, with a `createAgent` that adds the middleware to each agent.
+ * deepagents allows a run ten thousand steps, which a fake model that repeats its ids would all take.
+ */
 const adding = (module: string, middleware: string, place: keyof typeof PLACES): string => `
 ${middleware}
 import { createAgent as create } from ${JSON.stringify(join(INSTALLED, module))};
 export * from ${JSON.stringify(join(INSTALLED, module))};
-export const createAgent = ({ middleware = [], ...params }) => create({ ...params, middleware: ${PLACES[place]} });
+const bounded = (agent) => {
+  const withConfig = agent.withConfig.bind(agent);
+  agent.withConfig = ({ recursionLimit = 25, ...config }) =>
+    bounded(withConfig({ ...config, recursionLimit: Math.min(recursionLimit, 100) }));
+  return agent;
+};
+export const createAgent = ({ middleware = [], ...params }) =>
+  bounded(create({ ...params, middleware: ${PLACES[place]} }));
 `;
 
 /** @param write Contract: lets the tests in this folder make their agents with this middleware, at this place. */
