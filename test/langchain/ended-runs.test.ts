@@ -31,10 +31,14 @@ const keys = {
   note: z.string().default("none"),
 };
 
+/** The tools that have written. */
+const wrote: string[] = [];
+
 /** A tool that writes both keys beside its result. */
 const writing = (name: string, begins?: Promise<void>) =>
   makeTool(name, async (_, { toolCall }) => {
     await begins;
+    wrote.push(name);
     const messages = [new ToolMessage({ content: `${name} done`, tool_call_id: toolCall?.id ?? "" })];
     return new Command({ update: { log: [name], note: name, messages } });
   });
@@ -66,11 +70,13 @@ function open(
 
 type Opened = ReturnType<typeof open>;
 
-/** A run that is cancelled when all of its batch's tools but `heedful` have ended. */
-async function cancelRun({ thread, probe }: Opened, durability: Durability) {
+/** A run that is cancelled when all of its batch's tools but one have ended: those that write. */
+async function cancelRun({ thread, probe }: Opened, durability: Durability, writing: readonly string[]) {
   const controller = new AbortController();
+  wrote.splice(0);
   const run = thread.run(user("Go."), { signal: controller.signal, durability });
   await probe.hasBegun(1);
+  await expect.poll(() => wrote.toSorted()).toEqual(writing);
   await turns();
   controller.abort();
   expect((await run).error).toBeDefined();
@@ -108,7 +114,7 @@ describe("what a tool returned after the abort", () => {
       more: [writing("late", released)],
     });
     const { thread, own } = opened;
-    await cancelRun(opened, "sync");
+    await cancelRun(opened, "sync", []);
     await thread.agent.graph.invoke(user("Hello?") as never, thread.config);
     expect(await own()).toEqual({ log: [], note: "none" });
     release();
@@ -123,7 +129,7 @@ describe("what tools wrote to other keys before their run was cancelled", () => 
   it.each(ALL)("is there with their results: $name, $durability", async ({ create, durability }) => {
     const opened = open([batch(), "Better now?", "Bye."], { checkpointer: create() });
     const { thread, own } = opened;
-    await cancelRun(opened, durability);
+    await cancelRun(opened, durability, ["one", "two"]);
     // A slow saver may still be at work on what the run has left.
     for (let write = 0; write < 8; write += 1) await turns();
     expect(script(await thread.send("Hello?")).filter((line) => /\b(one|two)\b/.test(line))).toEqual(
@@ -140,7 +146,7 @@ describe("what tools wrote to other keys before their run was cancelled", () => 
     async (durability) => {
       const opened = open([batch(), "Better now?"]);
       const { thread, own } = opened;
-      await cancelRun(opened, durability);
+      await cancelRun(opened, durability, ["one", "two"]);
       const input = { ...user("Hello?"), log: ["new"], note: "new" };
       expect((await thread.run(input, { durability })).error).toBeUndefined();
       expect(await own()).toEqual({ log: ["new", "two", "one"], note: "new" });
@@ -150,7 +156,7 @@ describe("what tools wrote to other keys before their run was cancelled", () => 
   it("is written once by a run that continues without input", async () => {
     const opened = open([calls(["two", {}, "2"], ["deaf", {}, "d"]), "Done."]);
     const { thread, own, probe } = opened;
-    await cancelRun(opened, "sync");
+    await cancelRun(opened, "sync", ["two"]);
     probe.release();
     expect((await thread.run(null)).error).toBeUndefined();
     expect(await own()).toEqual({ log: ["two"], note: "two" });
@@ -159,7 +165,7 @@ describe("what tools wrote to other keys before their run was cancelled", () => 
   it("is not written to a key that the agent no longer has", async () => {
     const checkpointer = new MemorySaver();
     const opened = open([batch()], { checkpointer });
-    await cancelRun(opened, "sync");
+    await cancelRun(opened, "sync", ["one", "two"]);
     const thread = openAgent({ model: scripted("Better now?"), checkpointer });
     expect(script(await thread.send("Hello?")).at(-1)).toBe("ai: Better now?");
     expect(Object.keys(await thread.values())).not.toContain("log");

@@ -111,8 +111,9 @@ export function ownMethod<Method extends object>(method: Method): Method {
 }
 
 /**
- * Makes reads of a run's checkpointer wait until no write of the same thread is on its way through this object. It is done once for each checkpointer, and changes nothing else. A frozen one stays as it is. So
- * does a proxy: what is defined on it would become part of its target, which others may use without the proxy.
+ * Makes reads of a run's checkpointer wait until no write of the same thread is on its way through this object. It is
+ * done once for each checkpointer, and changes nothing else. A frozen one stays as it is. So does a proxy: what is
+ * defined on it would become part of its target, which others may use without the proxy.
  *
  * The first run of a process cannot be sooner than its own first write. Until LangGraph saves the next checkpoint, a
  * read looks whether that write has arrived.

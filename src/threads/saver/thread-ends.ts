@@ -3,6 +3,7 @@
  * run begins, and what it reads tells.
  */
 
+import { types } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { forAllCopies } from "../../shared/for-all-copies.js";
@@ -38,9 +39,10 @@ export function mayHaveEndedEarly(config: RunnableConfig): boolean {
   return isUnfinished;
 }
 
-/** Reads of a checkpointer that cannot be changed are not seen, so its threads stay unknown. */
+/** Reads of a checkpointer that cannot be changed are not seen, so its threads stay unknown: see `waitForWrites`. */
 function watch(saver: BaseCheckpointSaver): Ends {
   const ends: Ends = new Map();
+  if (types.isProxy(saver)) return ends;
   const { getTuple } = saver;
   safely(() =>
     Object.assign(saver, {
