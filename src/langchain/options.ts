@@ -57,7 +57,7 @@ export interface TetherMiddlewareOptions {
    *
    * If not, the error passes through, and what no middleware handles ends as LangChain ends it in every agent with
    * `wrapToolCall` middleware: the model is told which arguments are wrong, and any other error fails the run. Calls
-   * that have finished keep their results either way. A middleware's own error always fails the run. @default false
+   * that have finished keep their results either way. A middleware's own error always fails the run. @default true
    */
   readonly keepToolErrors?: boolean | undefined;
   /**

@@ -35,8 +35,8 @@ import { askUntilReadable, inOrder } from "./unreadable-calls.js";
  *   on, even if it begins directly after the abort.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
- * - If a tool throws, the calls beside it keep their results. The error passes to the middleware that handles it, and
- *   otherwise fails the run: see `keepToolErrors`.
+ * - If a tool throws, the calls beside it keep their results, and the model is told. With `keepToolErrors: false`, the
+ *   error passes to other middleware.
  * - With `summary`, long threads are summarised, and no message is lost.
  *
  * Put it last in the middleware list, so that it sees the final model. If another declaration of `messages` wins, runs
@@ -64,7 +64,7 @@ export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
   checkOptions(options);
-  const { keepToolErrors = false } = options;
+  const { keepToolErrors = true } = options;
   const prepare = createPreparation(options);
   return createMiddleware({
     name: "tether",

@@ -63,7 +63,8 @@ async function played(make: () => Setup, manner: Manner, place?: Place) {
     options = {},
     own = {},
   } = make();
-  const list = place === undefined ? middleware : place(tetherMiddleware(own), middleware);
+  const list =
+    place === undefined ? middleware : place(tetherMiddleware({ keepToolErrors: false, ...own }), middleware);
   const checkpointer = new MemorySaver();
   const thread = openAgent({ model, tools, middleware: list, checkpointer, ...options });
   const errors: unknown[] = [];

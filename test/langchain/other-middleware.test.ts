@@ -147,6 +147,8 @@ async function toldBy(middleware: readonly object[]): Promise<string | undefined
   return script(await openAgent({ model: callingOnce("once"), tools: [once], middleware }).send("Go."))[2];
 }
 
+const REFUSED = "tool! Error: once\n Please fix your mistakes.";
+
 describe.each([
   [
     "toolRetryMiddleware",
@@ -155,8 +157,13 @@ describe.each([
   ],
   ["toolErrorMiddleware", () => toolErrorMiddleware({ onError: () => "It failed." }), "tool! It failed."],
 ] as const)("`%s`", (_name, other, told) => {
-  it.each(ORDERS)("%s this one handles the error", async (_order, list) => {
-    expect(await toldBy(list(tetherMiddleware(), other()))).toBe(told);
+  it("after this one handles the error", async () => {
+    expect(await toldBy([tetherMiddleware(), other()])).toBe(told);
+  });
+
+  it("before this one needs `keepToolErrors: false`, because it sees no error otherwise", async () => {
+    expect(await toldBy([other(), tetherMiddleware()])).toBe(REFUSED);
+    expect(await toldBy([other(), tetherMiddleware({ keepToolErrors: false })])).toBe(told);
   });
 });
 

@@ -84,39 +84,40 @@ function open(middleware: readonly object[], ...steps: readonly Step[]) {
   return openAgent({ model: scripted(...steps), tools: [fast, failing, asking], middleware });
 }
 
-const keeping = tetherMiddleware({ keepToolErrors: true });
+const keeping = tetherMiddleware();
+const passing = tetherMiddleware({ keepToolErrors: false });
 
 describe("a tool that throws", () => {
   it.each([
     ["alone", [keeping]],
     ["inside another middleware", [outer, keeping]],
     ["around another middleware", [keeping, outer]],
+  ])("becomes a result, and the calls beside it keep theirs: %s", async (_title, list) => {
+    const thread = open(list, calls(["failing"], ["fast"]), "Done.");
+    expect(script(await thread.send("Go.")).slice(1)).toEqual(
+      lines(
+        "ai> failing fast | tool! Error: secret -\n Please fix your mistakes. | tool: fast done -",
+        "ai: Done.",
+      ),
+    );
+  });
+
+  it.each([
+    ["alone", [passing]],
+    ["inside another middleware", [outer, passing]],
+    ["around another middleware", [passing, outer]],
   ])(
-    "becomes a result if the option says so, and the calls beside it keep theirs: %s",
+    "fails the run if the option says so, and its call is closed by the next message: %s",
     async (_title, list) => {
-      const thread = open(list, calls(["failing"], ["fast"]), "Done.");
-      expect(script(await thread.send("Go.")).slice(1)).toEqual(
+      const thread = open(list, calls(["failing", {}, "x"], ["fast"]), "Done.");
+      expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
+      expect(script(await thread.send("Hello?")).slice(1)).toEqual(
         lines(
-          "ai> failing fast | tool! Error: secret -\n Please fix your mistakes. | tool: fast done -",
-          "ai: Done.",
+          "ai> failing fast | tool! Tool call failing (x)… | tool: fast done - | human: Hello? | ai: Done.",
         ),
       );
     },
   );
-
-  it.each([
-    ["alone", [tetherMiddleware()]],
-    ["inside another middleware", [outer, tetherMiddleware()]],
-    ["around another middleware", [tetherMiddleware(), outer]],
-  ])("fails the run otherwise, and its call is closed by the next message: %s", async (_title, list) => {
-    const thread = open(list, calls(["failing", {}, "x"], ["fast"]), "Done.");
-    expect((await thread.run(user("Go."))).error).toMatchObject({ message: "secret -" });
-    expect(script(await thread.send("Hello?")).slice(1)).toEqual(
-      lines(
-        "ai> failing fast | tool! Tool call failing (x)… | tool: fast done - | human: Hello? | ai: Done.",
-      ),
-    );
-  });
 
   it("is not the same as a middleware that throws, which no option tells the model", async () => {
     const thread = open([keeping, throwing], calls(["failing"], ["fast"]), "Done.");
@@ -183,7 +184,7 @@ describe.each(["v1", "v2"] as const)(
     });
 
     it("if another call of the response fails the run", async () => {
-      expect(await recovered([tetherMiddleware()], fails)).toMatch(
+      expect(await recovered([passing], fails)).toMatch(
         /^ai> fast failing fast \| tool: fast done - \| tool! Tool call failing .* \| tool: fast done two$/s,
       );
     });

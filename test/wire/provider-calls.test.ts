@@ -71,7 +71,6 @@ type AgentTool = ReturnType<typeof createLook>["look"] | Record<string, unknown>
 type Model = ReturnType<typeof openAIAt>;
 const repaired: string[] = [];
 const noted = tetherMiddleware({
-  keepToolErrors: true,
   onRepair: (repair) => {
     if (repair.kind === "call-closed") repaired.push(repair.call.name);
   },
