@@ -236,7 +236,7 @@ export const EXPLAINED: readonly Explained[] = [
   {
     kind: "thread",
     at: /^(?:requests count|error error)$/,
-    when: ({ oursError = "" }) => /has not been written yet|is empty: it has neither/.test(oursError),
+    when: ({ oursError = "" }) => /has not been written yet|has neither text nor a tool call/.test(oursError),
     what: "A response that is empty, or only queued, is no answer.",
     why: "The client stores an empty message, and the turn would end as if the model had said nothing.",
   },

@@ -228,7 +228,8 @@ function ofResponses(request: Fields, model: string): Entry[] | undefined {
     else {
       endResponse();
       if (role === "user") entries.push(new HumanMessage({ content: contentOf(content) }));
-      else if (typeof role === "string") entries.push(new SystemMessage({ content: contentOf(content) }));
+      else if (typeof role === "string" && (type === undefined || type === "message"))
+        entries.push(new SystemMessage({ content: contentOf(content) }));
       else if (/_output$/.test(textOf(type))) entries.push(ofOutput(item));
       else return undefined;
     }

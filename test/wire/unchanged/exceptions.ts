@@ -114,14 +114,6 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: ["ChatGoogleGenerativeAI"],
-    histories: ["two user messages in a row"],
-    what: "Neighbouring messages of one role are joined.",
-    why: "Older models require that user and model alternate.",
-    source: "microsoft/autogen/issues/2900",
-  },
-  {
-    kind: "rule",
     clients: ["ChatGoogleGenerativeAI", ...GOOGLE, GEMINI_HOST],
     histories: ["a greeting of the assistant first"],
     what: "A short user message precedes a response that comes first.",
@@ -165,15 +157,6 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: [GEMINI_HOST],
-    histories: EMPTY_RESPONSES,
-    path: /roles$/,
-    what: "A response without text and calls is left out.",
-    why: "Gemini refuses it.",
-    source: "CopilotKit/CopilotKit/issues/1964",
-  },
-  {
-    kind: "rule",
     clients: ["ChatOpenAI", "AzureChatOpenAI"],
     histories: ["a text with citations", "cache marks"],
     path: /\.(annotations|cache_control)$/,
@@ -192,11 +175,11 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "rule",
-    clients: OVER_OPENAI,
+    clients: [CLAUDE_HOST],
     histories: ["an empty message of the user"],
     path: /content$/,
     what: "An empty user message says that it is empty.",
-    why: "Anthropic and Gemini refuse messages without text.",
+    why: "Anthropic refuses messages without text.",
     source: "anthropics/claude-code/issues/59812",
   },
   {

@@ -112,10 +112,13 @@ export const gemini = {
       "songquanpeng/one-api/issues/836",
     ),
     // Older models.
-    alternation: confirmed(
-      "Please ensure that multiturn requests alternate between user and model.",
-      "microsoft/autogen/issues/2900",
-    ),
+    alternation: {
+      ...confirmed(
+        "Please ensure that multiturn requests alternate between user and model.",
+        "microsoft/autogen/issues/2900",
+      ),
+      unless: /gemini-(?:[2-9]|\d\d)/,
+    },
     "call-position": confirmed(MISPLACED, "continuedev/continue/issues/11164"),
     "foreign-state": confirmed("Corrupted thought signature.", "earendil-works/pi/issues/471"),
     "result-order": INFERRED["result-order"],
