@@ -277,7 +277,7 @@ describe("A call id that occurs twice", () => {
 });
 
 describe("Bedrock", () => {
-  it("gets turns as they are, but no user beside results.", async () => {
+  it("gets turns as they are, but no user beside results of models that may refuse it.", async () => {
     const messages = [
       says("Hi."),
       says("There."),
@@ -287,8 +287,11 @@ describe("Bedrock", () => {
       result("c1"),
       user("C"),
     ];
-    const body = await sentBy(bedrock(), messages);
-    expect(rolesOf(body)).toBe("assistant assistant user user assistant user assistant user");
+    const rolesFor = async (model: string) =>
+      rolesOf(await sentBy(Object.assign(bedrock(), { model }), messages));
+    const turns = "assistant assistant user user assistant user";
+    expect(await rolesFor("meta.llama3-1-70b-instruct-v1:0")).toBe(`${turns} assistant user`);
+    expect(await rolesFor("us.anthropic.claude-sonnet-4-5-20250929-v1:0")).toBe(`${turns} user`);
   });
 
   it("gets the system messages where its API has them, each as it is.", async () => {
