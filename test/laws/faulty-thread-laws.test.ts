@@ -29,9 +29,9 @@ import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 
 expectWarnings(OLD_PACKAGES);
 
-const SIZE = 100;
+const SIZE = 75;
 /** Four times the faults take four times the steps. Quadratic work takes up to 16 times. */
-const GREATEST_FACTOR = 4.5;
+const GREATEST_FACTOR = 5;
 
 const callOf = (id: number | string, fields: object = {}) => ({
   id: `call_${id}`,
