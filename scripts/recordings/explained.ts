@@ -142,10 +142,17 @@ export const EXPLAINED: readonly Explained[] = [
   },
   {
     kind: "client",
-    at: /^(?:messages|body) .*(?:\.args\.\w+|\.(?:encrypted_content|status|annotations|phase|thoughtSignature|content)|\.summary\[\]\.index)$/,
-    when: ({ alone, ours }) => alone === undefined || ours === undefined,
-    what: "A streamed response has all fields of its items, and no numbers of pieces.",
+    at: /^(?:messages|body) .*\.(?:args\.\w+|encrypted_content|status|annotations|phase|thoughtSignature|content)$/,
+    when: isNew,
+    what: "A streamed response has all fields of its items.",
     why: "The client leaves them out of a stream, and keeps them in one piece.",
+  },
+  {
+    kind: "client",
+    at: /^messages .*\.summary\[\]\.index$/,
+    when: ({ ours }) => ours === undefined,
+    what: "A stored summary has no numbers of pieces.",
+    why: "The client keeps them from the stream.",
   },
   {
     kind: "client",
