@@ -107,7 +107,7 @@ export function noteReading(error: object, reading: ModelError): void {
   readings.set(error, reading);
 }
 
-export function readingOf(error: object): ModelError | undefined {
+export function notedReading(error: object): ModelError | undefined {
   return readings.get(error);
 }
 

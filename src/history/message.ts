@@ -67,8 +67,13 @@ export function withWellFormedTexts<T extends BaseMessage>(message: T): T {
 /** A copy of the message, of the same class, with some fields replaced. The original is not changed. */
 export function copyMessage<T extends BaseMessage>(message: T, fields: Partial<T>): T {
   const copy: T = Object.create(Object.getPrototypeOf(message));
+  return changeMessage(Object.assign(copy, message), fields);
+}
+
+/** The message itself, with some fields replaced: for a response that nobody else has yet. */
+export function changeMessage<T extends BaseMessage>(message: T, fields: Partial<T>): T {
   // Serialization reads `lc_kwargs`, not the fields.
-  return Object.assign(copy, message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+  return Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
 }
 
 /**

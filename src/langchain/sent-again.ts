@@ -12,7 +12,7 @@ import { unansweredCalls } from "../history/open-calls.js";
 import { isUserMessage } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
-import { diaryOf, pageOf } from "../threads/diary.js";
+import { notesOf, pageOf } from "../threads/diary.js";
 import { type ExaminedCall, hasInput, historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
@@ -55,7 +55,7 @@ export async function isSentAgain(
 const SEARCH = { fate: "continued", most: 40 } as const;
 
 /** The calls that LangChain was about to run, and that no run has started. */
-export async function unstartedCalls(
+export async function callsToBegin(
   calls: readonly ExaminedCall[],
   config: LangGraphRunnableConfig,
 ): Promise<ReadonlySet<ExaminedCall>> {
@@ -66,7 +66,7 @@ export async function unstartedCalls(
     if (remains !== undefined || call.kind !== "valid" || page === undefined) continue;
     const tuple = await page.saver.getTuple(page.config);
     if (tuple === undefined || !sendsCall(tuple, call.id)) continue;
-    const { start, wait } = diaryOf(tuple).notes.get(placeOfCall(group, place)) ?? { start: 0, wait: 0 };
+    const { start, wait } = notesOf(tuple, placeOfCall(group, place));
     if (start <= wait) unstarted.add(examined);
   }
   return unstarted;

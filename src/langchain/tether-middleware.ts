@@ -4,15 +4,15 @@ import { type AgentMiddleware, createMiddleware } from "langchain";
 import { InvalidSettingError } from "../errors.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
+import { leavingAsItIs } from "../threads/langgraph/leaving-as-it-is.js";
 import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
-import { unwrapped } from "../threads/langgraph/unwrapped.js";
-import { waitForWrites } from "../threads/saver/pending-writes.js";
+import { waitForWrites } from "../threads/saver/patient-saver.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { isSentAgain, nextStep, unstartedCalls } from "./sent-again.js";
+import { callsToBegin, isSentAgain, nextStep } from "./sent-again.js";
 import {
   assertPaired,
   configOf,
@@ -80,7 +80,7 @@ export function tetherMiddleware(
         if (isArchiveMissing(options, config)) warnOfNoArchive();
         keepApart(messages);
         const isAgain = await isSentAgain(messages, config);
-        const written = await recoverThread(messages, config, options, isAgain ? unstartedCalls : undefined);
+        const written = await recoverThread(messages, config, options, isAgain ? callsToBegin : undefined);
         const jumpTo = isAgain ? nextStep(after(messages, written)) : undefined;
         if (written.length === 0 && jumpTo === undefined) return undefined;
         return { messages: written as BaseMessage[], ...(jumpTo && { jumpTo }) };
@@ -108,7 +108,7 @@ export function tetherMiddleware(
         if (update === undefined && told.length === 0) return response;
         return withUpdate(response, update ?? {}, told);
       } catch (error) {
-        throw unwrapped(error);
+        throw leavingAsItIs(error);
       }
     },
     wrapToolCall: async (request, handler) =>

@@ -112,7 +112,7 @@ async function keepResult<Outcome>(
     return await run();
   } catch (error) {
     const cause = safely(() => withoutWrappers(error), error);
-    if (!thrown.has(refusedArguments(cause) ?? cause)) throw error;
+    if (!thrown.has(schemaErrorIn(cause) ?? cause)) throw error;
     if (safely(() => isLangGraphSignal(cause), false) || isOfAbort(cause, signal)) throw error;
     return new ToolMessage({ content: contentFor(cause), tool_call_id: id ?? "", name, status: "error" });
   }
@@ -163,14 +163,14 @@ function contentFor(cause: unknown): string {
   // Any value can be thrown, even one that cannot be converted to a string.
   return safely(() => {
     // LangChain's error has a message for the model.
-    return refusedArguments(cause) === undefined
+    return schemaErrorIn(cause) === undefined
       ? `${cause}\n Please fix your mistakes.`
       : String(Reflect.get(Object(cause), "message"));
   }, "Error: the tool failed.");
 }
 
 /** The error of a tool whose schema refuses the call's arguments, in LangChain's own. Undefined for any other error. */
-function refusedArguments(error: unknown): unknown {
+function schemaErrorIn(error: unknown): unknown {
   const isOfLangChain = isError(error) && Reflect.get(error, "~brand") === "ToolInvocationError";
   return isOfLangChain ? Reflect.get(error, "toolError") : undefined;
 }

@@ -55,6 +55,17 @@ export function messagesAmong(values: unknown): BaseMessage[] {
   return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
 }
 
+/** The messages in a run's input, as they were given. */
+export function givenMessages(input: unknown): unknown {
+  return isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
+}
+
+/** The ids of an input's messages. The reducer writes an id into a message that comes without one. */
+export function idsInInput(input: unknown): string[] {
+  const ids = [givenMessages(input)].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
+  return ids.filter((id) => typeof id === "string");
+}
+
 /*
  * `Command` and `Send` from another copy of LangGraph. A program that mixes `import` and `require` has two copies.
  */

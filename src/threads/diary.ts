@@ -37,9 +37,15 @@ export interface LateResult {
   readonly rewritten?: ReadonlySet<string> | undefined;
 }
 
+/** How often a call's tool started, and how often it asked a human. */
+interface Notes {
+  readonly start: number;
+  readonly wait: number;
+}
+
 interface Diary {
-  /** For each call, by place, how often its tool started and how often it asked a human. */
-  readonly notes: ReadonlyMap<string, { readonly start: number; readonly wait: number }>;
+  /** By the places of the calls. */
+  readonly notes: ReadonlyMap<string, Notes>;
   readonly results: readonly LateResult[];
   /** The texts that clients saw, with their messages' ids. */
   readonly shown: readonly { readonly id: string; readonly text: string }[];
@@ -67,6 +73,13 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
   }
   return { notes, results, shown };
 }
+
+/** What is noted of a call. */
+export function notesOf(tuple: CheckpointTuple | undefined, place: string): Notes {
+  return (tuple && diaryOf(tuple).notes.get(place)) ?? NO_NOTES;
+}
+
+const NO_NOTES: Notes = { start: 0, wait: 0 };
 
 /**
  * The write that makes an entry.

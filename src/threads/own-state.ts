@@ -51,6 +51,11 @@ export const NO_OWN_STATE: OwnState = {
   read: async (_key, value) => value,
 };
 
+/** Tells the own keys from other names. */
+export function isKeyOf({ keys }: Pick<OwnState, "keys">): (name: string) => boolean {
+  return (name) => keys.includes(name);
+}
+
 /** The keys' values in a new thread. */
 export function defaultsOf({ channels }: OwnState): Record<string, unknown> {
   const available = Object.entries(channels).filter(([, channel]) => channel.isAvailable());

@@ -12,6 +12,7 @@ import {
   recover,
 } from "../../threads/ended-runs.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
+import { isKeyOf } from "../../threads/own-state.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { isUsed } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
@@ -31,8 +32,7 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { inputs } = runOf(config);
-    const { keys } = inputs.ownState;
-    const runs = await findLeftovers({ ...inputs, isOwnKey: (name) => keys.includes(name) });
+    const runs = await findLeftovers({ ...inputs, isOwnKey: isKeyOf(inputs.ownState) });
     const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
     const asksAtOnce = asksNext && !(runs.length > 0 && (await hasSteered(settings, state, config)));
     const isClosed = ({ call, remains, isPending }: ExaminedCall): boolean => {

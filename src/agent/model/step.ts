@@ -13,6 +13,7 @@ import { endsRun, isResult, lastResults } from "../../history/result.js";
 import { isUserMessage } from "../../history/summary.js";
 import { withUnusedId } from "../../history/taken-ids.js";
 import { defined } from "../../shared/values.js";
+import { idsInInput } from "../../threads/commands.js";
 import { retractMessages, takeBack } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import { runsBesideTasks } from "../../threads/langgraph/read-checkpoints.js";
@@ -38,7 +39,6 @@ import {
 import { type AgentPlan, type ModelStep, planStep } from "../plan.js";
 import { closingReason, STEPS_OF_A_SUMMARY, stepsLeft } from "../run/budgets.js";
 import { type GivenMessages, noteFailure, runOf } from "../run/handle.js";
-import { idsInInput } from "../run/input.js";
 import { type TakenMessages, takeMessages } from "../run/take-messages.js";
 import { withPosition } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";

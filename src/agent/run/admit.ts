@@ -11,6 +11,7 @@ import { givenKeys, hasInput, historyIn } from "../../threads/ended-runs.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import { isKeyOf } from "../../threads/own-state.js";
 import type { RunSaver } from "../../threads/saver/run-saver.js";
 import { missingCheckpointer, threadIdOf } from "../../threads/stores.js";
 import { warnOfNoArchive } from "../../threads/summary/shared-settings.js";
@@ -128,7 +129,7 @@ async function isSentAgain(
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
-  const keys = givenKeys(input, (name) => plan.ownState.keys.includes(name));
+  const keys = givenKeys(input, isKeyOf(plan.ownState));
   const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
   const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
   if (!Array.isArray(history)) return false;

@@ -15,7 +15,7 @@ import { resultIn, valuesOf } from "../../threads/commands.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
-import { NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
+import { isKeyOf, NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
 import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
 import type { ToolsUpdate } from "../../threads/state.js";
 import { threadIdOf } from "../../threads/stores.js";
@@ -117,8 +117,10 @@ export interface AnsweredCall {
 
 /** The result in a call's writes, and what it wrote to the state's own keys. */
 export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
-  const { keys } = runOf(config).inputs.ownState;
-  return { result: resultIn(update, call.id), values: valuesOf(update, (name) => keys.includes(name)) };
+  return {
+    result: resultIn(update, call.id),
+    values: valuesOf(update, isKeyOf(runOf(config).inputs.ownState)),
+  };
 }
 
 /** The writes of calls that run at the same time. */

@@ -27,6 +27,7 @@ import { withoutForeignMarks } from "../../threads/client-marks.js";
 import {
   commandWithMessages,
   fieldsOfCommand,
+  givenMessages,
   isSend,
   messagesOfCommand,
   readUpdate,
@@ -415,16 +416,6 @@ function assertRunInput(input: unknown, isSubgraph: boolean): void {
 export function messagesOfInput(input: unknown): BaseMessage[] {
   const given = givenMessages(input);
   return given === undefined ? [] : parseMessages(given).map(cloneMessage);
-}
-
-function givenMessages(input: unknown): unknown {
-  return isCommand(input) ? messagesOfCommand(input) : isRecord(input) ? input["messages"] : undefined;
-}
-
-/** The ids of an input's messages. The reducer writes an id into a message that comes without one. */
-export function idsInInput(input: unknown): string[] {
-  const ids = [givenMessages(input)].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
-  return ids.filter((id) => typeof id === "string");
 }
 
 /**

@@ -15,6 +15,7 @@ import { endsRun, lastResults } from "../../history/result.js";
 import { announce, findLateResults, givenKeys, recover } from "../../threads/ended-runs.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { isKeyOf } from "../../threads/own-state.js";
 import type { AgentState } from "../../threads/state.js";
 import { stepsLeft } from "./budgets.js";
 import { runOf } from "./handle.js";
@@ -63,7 +64,7 @@ async function takeLate(
   const { inputs, record } = runOf(config);
   record.hasLookedForLate = true;
   const { ownState, input } = inputs;
-  const rewritten = givenKeys(input, (name) => ownState.keys.includes(name));
+  const rewritten = givenKeys(input, isKeyOf(ownState));
   const late = await findLateResults(messages, config, () => rewritten).catch(() => undefined);
   const recovery = recover(
     messages,

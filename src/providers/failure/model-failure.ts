@@ -5,7 +5,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { type AsyncCallerParams, classifyRateLimitError } from "@langchain/core/utils/async_caller";
-import { type BrokenRule, isTetherError, ModelError, noteReading, readingOf } from "../../errors.js";
+import { type BrokenRule, isTetherError, ModelError, notedReading, noteReading } from "../../errors.js";
 import { causesOf, isError } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
@@ -115,7 +115,7 @@ export function isModelError(error: unknown): error is ModelError {
  */
 export function modelErrorIn(thrown: unknown): ModelError | undefined {
   const chain = causesOf(thrown);
-  const read = (error: object) => (isModelError(error) ? error : readingOf(error));
+  const read = (error: object) => (isModelError(error) ? error : notedReading(error));
   const place = chain.findIndex((error) => read(error) !== undefined);
   const error = chain[place];
   if (error === undefined) return undefined;

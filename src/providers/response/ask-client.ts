@@ -6,6 +6,7 @@ import { AIMessage, AIMessageChunk, type BaseMessage, type UsageMetadata } from 
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { concat } from "@langchain/core/utils/stream";
 import { isAIMessage } from "../../history/call.js";
+import { changeMessage } from "../../history/message.js";
 import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
@@ -228,10 +229,10 @@ function listBlankCalls(message: AIMessage): void {
     tool_calls: [...tool_calls, ...read],
     invalid_tool_calls: invalid_tool_calls.filter((call) => !blank.includes(call)),
   };
-  Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+  changeMessage(message, fields);
 }
 
-/** What the provider has run is not run again. Clients saw the call, and the state then has the message without it. */
+/** Corrects the lists of calls. What the provider has run is not run again: clients saw the call, and the state has it not. */
 function mendCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
   listBlankCalls(message);
   const tools: unknown = Reflect.get(options, "tools");

@@ -128,7 +128,8 @@ function guardedView(
         try {
           return await Reflect.apply(model.invoke, client, [messages, options]);
         } catch (error) {
-          return client === this ? Promise.reject(error) : failed(error, messages, options?.signal);
+          if (client === this) throw error;
+          return failed(error, messages, options?.signal);
         }
       });
     },

@@ -107,11 +107,12 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   const blocks = withTextFor(content, (block) => isTakenFrom(message, block, target));
   if (blocks.length === 0) return "";
   const results = message.type === "tool" ? dialect.media.results : undefined;
-  const writeText = results?.writeText;
-  if (writeText !== undefined && blocks.some(isText) && blocks.some((block) => !isText(block)))
-    return blocks.every((block) => isText(block) || isSendable(block, results ?? dialect.media))
+  if (results?.writeText !== undefined && blocks.some(isText) && blocks.some((block) => !isText(block))) {
+    const { writeText } = results;
+    return blocks.every((block) => isText(block) || isSendable(block, results))
       ? blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block))
       : blocks;
+  }
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);
   return blocks.every((block, index) => block === content[index]) && blocks.length === content.length
     ? content

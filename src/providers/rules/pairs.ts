@@ -8,6 +8,7 @@ import { listOf } from "../../history/read-messages.js";
 import { callIdOf, isResult } from "../../history/result.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { asText } from "../../shared/json.js";
+import { madeOnce } from "../../shared/values.js";
 import type { Dialect } from "../contract/dialect.js";
 import {
   answeredIds,
@@ -71,25 +72,31 @@ type PairFault = Fault & {
   readonly rule: "missing-result" | "orphan-result" | "duplicate-result" | "result-order";
 };
 
-/** Each response with the results after it. */
 function pairFaults(rule: PairFault["rule"]): Rule["find"] {
-  return (messages, dialect) => {
-    const faults: PairFault[] = [];
-    let head: SentMessage | undefined;
-    let results: SentMessage[] = [];
-    const endGroup = () => faults.push(...groupFaults(head, results, hasOutput(dialect)));
-    for (const sent of messages) {
-      if (sent.role === "tool") {
-        results.push(sent);
-        continue;
-      }
-      endGroup();
-      head = sent;
-      results = [];
+  return (messages, dialect) =>
+    madeOnce(pairs, messages, () => findPairFaults(messages, dialect)).filter((fault) => fault.rule === rule);
+}
+
+/** The faults of several rules are found together. A list of sent messages is made for one check. */
+const pairs = new WeakMap<readonly SentMessage[], readonly PairFault[]>();
+
+/** Each response with the results after it. */
+function findPairFaults(messages: readonly SentMessage[], dialect: Dialect): readonly PairFault[] {
+  const faults: PairFault[] = [];
+  let head: SentMessage | undefined;
+  let results: SentMessage[] = [];
+  const endGroup = () => faults.push(...groupFaults(head, results, hasOutput(dialect)));
+  for (const sent of messages) {
+    if (sent.role === "tool") {
+      results.push(sent);
+      continue;
     }
     endGroup();
-    return faults.filter((fault) => fault.rule === rule);
-  };
+    head = sent;
+    results = [];
+  }
+  endGroup();
+  return faults;
 }
 
 const NO_KINDS: ReadonlyMap<string, OutputKind> = new Map();
@@ -151,30 +158,35 @@ function* waitingFaults(messages: readonly SentMessage[]): Generator<Fault> {
 
 type ServerFault = Fault & { readonly rule: "server-call-without-result" | "server-result-without-call" };
 
+function serverFaults(rule: ServerFault["rule"]): Rule["find"] {
+  return (messages) =>
+    madeOnce(serverPairs, messages, () => findServerFaults(messages)).filter((fault) => fault.rule === rule);
+}
+
+const serverPairs = new WeakMap<readonly SentMessage[], readonly ServerFault[]>();
+
 /**
  * A provider-run tool's call is open until the provider's next response. If the response also has calls of the caller,
  * or if the provider paused it, the next one begins with the result.
  */
-function serverFaults(rule: ServerFault["rule"]): Rule["find"] {
-  return (messages) => {
-    const faults: ServerFault[] = [];
-    const open = new Map<string, { readonly index: number; readonly name: string }>();
-    for (const { content, role, index } of messages) {
-      if (role === "tool" || role === "system") continue;
-      const before = [...open.keys()];
-      for (const block of role === "assistant" ? listOf(content) : []) {
-        const call = serverCallId(block);
-        const answered = serverResultId(block);
-        if (call !== undefined) open.set(call, { index, name: asText(Reflect.get(Object(block), "name")) });
-        if (answered !== undefined && !open.delete(answered))
-          faults.push({ rule: "server-result-without-call", index, id: answered, name: blockType(block) });
-      }
-      for (const id of before) {
-        const call = open.get(id);
-        if (call !== undefined && open.delete(id))
-          faults.push({ rule: "server-call-without-result", ...call, id });
-      }
+function findServerFaults(messages: readonly SentMessage[]): readonly ServerFault[] {
+  const faults: ServerFault[] = [];
+  const open = new Map<string, { readonly index: number; readonly name: string }>();
+  for (const { content, role, index } of messages) {
+    if (role === "tool" || role === "system") continue;
+    const before = [...open.keys()];
+    for (const block of role === "assistant" ? listOf(content) : []) {
+      const call = serverCallId(block);
+      const answered = serverResultId(block);
+      if (call !== undefined) open.set(call, { index, name: asText(Reflect.get(Object(block), "name")) });
+      if (answered !== undefined && !open.delete(answered))
+        faults.push({ rule: "server-result-without-call", index, id: answered, name: blockType(block) });
     }
-    return faults.filter((fault) => fault.rule === rule);
-  };
+    for (const id of before) {
+      const call = open.get(id);
+      if (call !== undefined && open.delete(id))
+        faults.push({ rule: "server-call-without-result", ...call, id });
+    }
+  }
+  return faults;
 }

@@ -9,10 +9,10 @@ import type { Call } from "../../history/call.js";
 import { callIdOf, createPlaceholder, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { diaryOf, diaryWritten, pageOf, writeLate, writeOf } from "../diary.js";
+import { diaryOf, diaryWritten, notesOf, pageOf, writeLate, writeOf } from "../diary.js";
 import { emitEvent } from "../events.js";
 import { isContinuedStep } from "../langgraph/run-host.js";
-import { isStepSaved } from "../saver/pending-writes.js";
+import { isStepSaved } from "../saver/patient-saver.js";
 
 /** What happens to a call before its tool runs. */
 export type BeginningCall =
@@ -64,14 +64,14 @@ async function lookUp(
   const isContinued = isContinuedStep(config);
   if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
-  const { notes, results } = tuple === undefined ? NOTHING : diaryOf(tuple);
+  const { results } = tuple === undefined ? { results: [] } : diaryOf(tuple);
   const named = { tool: call.name, callId: call.id };
   const late = results.find((one) => one.place === place && callIdOf(one.result) === call.id);
   if (late !== undefined) {
     emitEvent(config, { type: "result-recovered", ...named });
     return { kind: "ended", result: markRecoveredResult(late.result) };
   }
-  const { start, wait } = notes.get(place) ?? { start: 0, wait: 0 };
+  const { start, wait } = notesOf(tuple, place);
   if (start > wait && !isSafe) {
     const cause = "interrupted";
     emitEvent(config, { type: "call-closed", ...named, cause });
@@ -99,5 +99,3 @@ async function lookUp(
     },
   };
 }
-
-const NOTHING: Pick<ReturnType<typeof diaryOf>, "notes" | "results"> = { notes: new Map(), results: [] };

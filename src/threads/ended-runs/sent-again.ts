@@ -6,6 +6,7 @@ import { withStoredMarks } from "../../history/marks.js";
 import { isSameMessage } from "../../history/message.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
+import { idsInInput } from "../commands.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { walkBack } from "./leftovers.js";
 
@@ -54,13 +55,9 @@ async function inputWith(
 ): Promise<Readonly<Record<string, unknown>>> {
   for await (const { checkpoint } of walkBack(latest, read, SEARCH)) {
     const input: unknown = checkpoint.checkpoint.channel_values[START];
-    if (isRecord(input) && idsIn(input).includes(id)) return input;
+    if (isRecord(input) && idsInInput(input).some((known) => known === id)) return input;
   }
   return {};
-}
-
-function idsIn({ messages }: Readonly<Record<string, unknown>>): unknown[] {
-  return [messages].flat().map((message) => (isRecord(message) ? message["id"] : undefined));
 }
 
 /** The most checkpoints that are searched for the input. */

@@ -12,7 +12,7 @@
 
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isRecord, madeOnce } from "../../shared/values.js";
-import { diaryOf, digest, type LateResult, writeOf } from "../diary.js";
+import { diaryOf, digest, type LateResult, notesOf, writeOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { isOutermost } from "../langgraph/run-host.js";
 import { stepOf } from "../langgraph/wrappable-graph.js";
@@ -75,7 +75,7 @@ export async function startingCall(
     return { isLost: false, late, begin: async () => {}, wait: async () => {} };
   const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
   const taskId = namespace.slice(namespace.lastIndexOf(":") + 1);
-  const { start, wait } = earlier ? noteFor(task, earlier) : NONE;
+  const { start, wait } = notesOf(earlier, task.place);
   const note = async (kind: "start" | "wait"): Promise<void> => {
     const write = await checkpoints.whenSent(step);
     config.signal?.throwIfAborted();
@@ -95,12 +95,6 @@ export async function startingCall(
     begin: () => note("start"),
     wait: () => note("wait"),
   };
-}
-
-const NONE = { start: 0, wait: 0 };
-
-function noteFor({ place }: ToolTask, tuple: CheckpointTuple) {
-  return diaryOf(tuple).notes.get(place) ?? NONE;
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { hasMethods, prototypeWith } from "../../shared/values.js";
-import { ownMethod } from "./pending-writes.js";
+import { ownMethod } from "./patient-saver.js";
 
 export interface PostgresClient {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;

@@ -2,7 +2,7 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { type Call, isAIMessage } from "../../../history/call.js";
-import { contentText } from "../../../history/message.js";
+import { changeMessage, contentText } from "../../../history/message.js";
 import { isResult, type PlaceholderCause } from "../../../history/result.js";
 import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
@@ -267,7 +267,7 @@ export function fillArguments(message: AIMessage): void {
     return args !== undefined && !piece["args"] ? { ...piece, args: toJson(args) } : piece;
   });
   const fields = { tool_calls: filled, ...("tool_call_chunks" in message && { tool_call_chunks: pieces }) };
-  Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
+  changeMessage(message, fields);
 }
 
 /** Takes calls out of the client's lists, in the message itself. Their items stay. */
@@ -289,8 +289,7 @@ export function unlistCalls(message: AIMessage, ids: ReadonlySet<unknown>): void
   const tool_call_chunks = pieces.filter(
     ({ id, index }) => !ids.has(id) && !(id === undefined && places.has(index)),
   );
-  const all = { ...fields, ...("tool_call_chunks" in message && { tool_call_chunks }) };
-  Object.assign(message, all, { lc_kwargs: { ...message.lc_kwargs, ...all } });
+  changeMessage(message, { ...fields, ...("tool_call_chunks" in message && { tool_call_chunks }) });
 }
 
 /** A call that the client does not list, and that nobody has answered. */

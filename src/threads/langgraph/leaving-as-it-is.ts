@@ -10,7 +10,7 @@ const SIGNAL = "is_bubble_up";
  *
  * Contract: the hook itself must throw it, at once.
  */
-export function unwrapped(error: unknown): unknown {
+export function leavingAsItIs(error: unknown): unknown {
   if (!isRecord(error) || SIGNAL in error || !Object.isExtensible(error)) return error;
   const takeBack = () => Reflect.deleteProperty(error, SIGNAL);
   const get = () => {

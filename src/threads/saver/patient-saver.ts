@@ -1,0 +1,214 @@
+/**
+ * A checkpointer whose reads wait for the writes to the same thread, and tell how its last run has ended. A LangChain
+ * agent's middleware makes it of the run's own: see `pending-writes.ts`.
+ */
+
+import { AsyncLocalStorage } from "node:async_hooks";
+import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
+import { types } from "node:util";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import { forAllCopies } from "../../shared/for-all-copies.js";
+import { safely, toJson } from "../../shared/json.js";
+import { madeOnce } from "../../shared/values.js";
+import { hasTasks } from "../langgraph/read-checkpoints.js";
+import { isSaver, originalOf } from "../langgraph/replace-methods.js";
+import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
+
+/** What is known of the writes to one namespace of a thread. */
+interface Thread {
+  readonly pending: PendingWrites;
+  /** The id of the last checkpoint that was saved. */
+  saved: string | undefined;
+  /** The id of a checkpoint that may have been on its way before its writes were counted. */
+  uncounted: string | undefined;
+  /** Whether the latest read found a run that has not ended. Undefined: there was none since the last answer. */
+  isUnfinished: boolean | undefined;
+}
+
+type Threads = Map<string, Thread>;
+type GetTuple = BaseCheckpointSaver["getTuple"];
+
+/** The checkpointer's threads. All copies of this library and all views of the checkpointer find them there. */
+const THREADS = Symbol.for("langgraph-tether.pending-writes");
+/** A checkpointer can read while it writes. That read must not wait for its own write. */
+const insideWrite = forAllCopies("inside-write", () => new AsyncLocalStorage<true>());
+/** The checkpointer's own methods, by those that replace them. */
+const ownMethods = forAllCopies("own-methods", () => new WeakMap<object, object>());
+
+/** A checkpointer's own method, in place of one that waits or is waited for. */
+export function ownMethod<Method extends object>(method: Method): Method {
+  return (ownMethods.get(method) as Method | undefined) ?? method;
+}
+
+/**
+ * Makes reads of a run's checkpointer wait until no write of the same thread is on its way through this object. It is
+ * done once for each checkpointer, and notes what reads find. A frozen one stays as it is. So does a proxy: what is
+ * defined on it would become part of its target, which others may use without the proxy.
+ *
+ * The first run of a process cannot be sooner than its own first write. Until LangGraph saves the next checkpoint, a
+ * read looks whether that write has arrived.
+ *
+ * @param config A task's config.
+ */
+export function waitForWrites(config: RunnableConfig): void {
+  const given = inheritedCheckpointer(config);
+  const saver = isSaver(given) ? originalOf(given) : undefined;
+  if (!isSaver(saver) || types.isProxy(saver) || threadsOf(saver) !== undefined) return;
+  safely(() => {
+    const threads: Threads = new Map();
+    const thread = threadIn(threads, placeOf(config));
+    thread.uncounted = checkpointOfStep(config);
+    define(saver, THREADS, threads);
+    replaceWrites(saver, threads);
+    replaceRead(saver, threads);
+  });
+}
+
+/**
+ * Whether the checkpoint that a task's superstep began on is saved, after what is on its way has ended. With the
+ * durability `exit`, it is not.
+ *
+ * @throws Error if a write does not end in time.
+ */
+export async function isStepSaved(config: RunnableConfig): Promise<boolean> {
+  const saver = inheritedCheckpointer(config);
+  const id = checkpointOfStep(config);
+  if (!isSaver(saver) || id === undefined) return false;
+  const place = placeOf(config);
+  const thread = threadsOf(originalOf(saver) as BaseCheckpointSaver)?.get(keyOf(place));
+  if (thread !== undefined && thread.saved !== id) await allEnded(thread, place);
+  if (thread?.saved === id) return true;
+  const tuple = await saver.getTuple({ configurable: { ...place.configurable, checkpoint_id: id } });
+  return tuple !== undefined && tuple !== null;
+}
+
+/**
+ * Whether a run of the task's thread may have ended early, before this one began: LangGraph has read the thread for this
+ * run, and what it read tells. True if it is not known, as in the first run of a process, and with a checkpointer that
+ * cannot be changed.
+ *
+ * Contract: call it once in a run. A read counts for one run, so one that is not seen leaves no wrong answer behind.
+ */
+export function mayHaveEndedEarly(config: RunnableConfig): boolean {
+  const saver = inheritedCheckpointer(config);
+  if (!isSaver(saver)) return false;
+  const thread = threadsOf(originalOf(saver) as BaseCheckpointSaver)?.get(keyOf(placeOf(config)));
+  const isUnfinished = thread?.isUnfinished ?? true;
+  if (thread !== undefined) thread.isUnfinished = undefined;
+  return isUnfinished;
+}
+
+function threadsOf(saver: BaseCheckpointSaver): Threads | undefined {
+  return Reflect.get(saver, THREADS);
+}
+
+function define(target: object, name: PropertyKey, value: object): void {
+  Object.defineProperty(target, name, { value, writable: true, configurable: true });
+}
+
+function replace<Name extends "getTuple" | "put" | "putWrites">(
+  saver: BaseCheckpointSaver,
+  name: Name,
+  method: BaseCheckpointSaver[Name],
+): void {
+  ownMethods.set(method, saver[name]);
+  define(saver, name, method);
+}
+
+function replaceWrites(saver: BaseCheckpointSaver, threads: Threads): void {
+  const { put, putWrites } = saver;
+  replace(saver, "put", function (this: BaseCheckpointSaver, ...given) {
+    const [config, { id }] = given;
+    const thread = threadIn(threads, config);
+    // LangGraph saves a run's checkpoints one after another.
+    thread.uncounted = undefined;
+    const begin = async () => {
+      const saved = await Reflect.apply(put, this, given);
+      thread.saved = id;
+      return saved;
+    };
+    return thread.pending.during(() => insideWrite.run(true, begin));
+  });
+  replace(saver, "putWrites", function (this: BaseCheckpointSaver, ...given) {
+    const begin = async () => Reflect.apply(putWrites, this, given);
+    return threadIn(threads, given[0]).pending.during(() => insideWrite.run(true, begin));
+  });
+}
+
+function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
+  const { getTuple } = saver;
+  replace(saver, "getTuple", async function (this: BaseCheckpointSaver, ...given) {
+    const [config] = given;
+    const waits = insideWrite.getStore() === undefined;
+    // LangGraph begins the next write of a run when one has ended, and its last one after the abort.
+    if (waits && config.configurable?.["checkpoint_id"] === undefined) await turn();
+    const thread = threadIn(threads, config);
+    if (waits) {
+      await uncountedEnded(thread, config, (named) => Reflect.apply(getTuple, this, [named]));
+      await allEnded(thread, config);
+    }
+    const tuple = await Reflect.apply(getTuple, this, given);
+    // Some checkpointers return null.
+    thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
+    return tuple;
+  });
+}
+
+function mayHaveLeft(tuple: CheckpointTuple): boolean {
+  return hasTasks(tuple) || (tuple.pendingWrites ?? []).length > 0;
+}
+
+async function allEnded({ pending }: Thread, { configurable }: RunnableConfig): Promise<void> {
+  const since = performance.now();
+  while (pending.areSome && performance.now() - since < LONGEST_WAIT) {
+    await pending.endedInTime(configurable?.["thread_id"]);
+    await turn();
+  }
+}
+
+/** How long a read looks for a checkpoint whose write was not counted. With the durability `exit`, there is none. */
+const LOOKS = [0, 10, 40, 160];
+
+async function uncountedEnded(thread: Thread, config: RunnableConfig, read: GetTuple): Promise<void> {
+  for (const wait of LOOKS) {
+    const { uncounted: checkpoint_id } = thread;
+    if (checkpoint_id === undefined) return;
+    await delay(wait);
+    const tuple = await read({ configurable: { ...config.configurable, checkpoint_id } });
+    if (tuple !== undefined && tuple !== null) break;
+  }
+  thread.uncounted = undefined;
+}
+
+/** The most threads that are remembered after their writes have ended. */
+const MOST_THREADS = 1_000;
+
+function threadIn(threads: Threads, config: RunnableConfig): Thread {
+  const thread = madeOnce(threads, keyOf(config), () => ({
+    pending: new PendingWrites(),
+    saved: undefined,
+    uncounted: undefined,
+    isUnfinished: undefined,
+  }));
+  if (threads.size > MOST_THREADS) {
+    for (const [key, other] of threads) {
+      if (other === thread || other.pending.areSome) continue;
+      threads.delete(key);
+      break;
+    }
+  }
+  return thread;
+}
+
+function keyOf({ configurable }: RunnableConfig): string {
+  const { thread_id, checkpoint_ns } = { ...configurable };
+  return toJson([String(thread_id), String(checkpoint_ns ?? "")]) ?? "";
+}
+
+/** A task's place as its graph's checkpoints name it. */
+function placeOf(config: RunnableConfig): RunnableConfig {
+  const { thread_id } = { ...config.configurable };
+  return { configurable: { thread_id, checkpoint_ns: namespaceOfGraph(config) } };
+}
