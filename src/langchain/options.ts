@@ -53,11 +53,12 @@ export interface TetherMiddlewareOptions {
   readonly summary?: TetherSummaryOptions | undefined;
   /**
    * Whether an error that a tool throws becomes a result that the model reads. Middleware before this one then sees a
-   * result.
+   * result. With `false`, the error passes through, and what no middleware handles ends as in every agent with
+   * `wrapToolCall` middleware: the model is told which arguments are wrong, and any other error fails the run.
    *
-   * If not, the error passes through, and what no middleware handles ends as LangChain ends it in every agent with
-   * `wrapToolCall` middleware: the model is told which arguments are wrong, and any other error fails the run. Calls
-   * that have finished keep their results either way. A middleware's own error always fails the run. @default true
+   * Calls that have finished keep their results either way. A middleware's own error always fails the run.
+   * @default `true` in an agent whose other middleware does not wrap tool calls, and otherwise `false`, as without this
+   * middleware; `true` if LangChain does not say which, such as in a run that goes on in a new process
    */
   readonly keepToolErrors?: boolean | undefined;
   /**

@@ -22,6 +22,7 @@ import {
   type pairedState,
 } from "./tether-state.js";
 import { stateFor } from "./thread-summary.js";
+import { createToolWrappers } from "./tool-wrappers.js";
 import { runTool } from "./tools.js";
 import { askUntilReadable, inOrder } from "./unreadable-calls.js";
 
@@ -35,8 +36,8 @@ import { askUntilReadable, inOrder } from "./unreadable-calls.js";
  *   on, even if it begins directly after the abort.
  * - The model's input keeps its provider's rules and fits into its window.
  * - A response whose stream breaks is requested again. Its tool calls are not run.
- * - If a tool throws, the calls beside it keep their results, and the model is told. With `keepToolErrors: false`, the
- *   error passes to other middleware.
+ * - If a tool throws, the calls beside it keep their results. Whether the model is told or the run fails is decided as
+ *   without this middleware: see `keepToolErrors`.
  * - With `summary`, long threads are summarised, and no message is lost.
  *
  * Put it last in the middleware list, so that it sees the final model. If another declaration of `messages` wins, runs
@@ -64,9 +65,8 @@ export function tetherMiddleware(
   options: TetherMiddlewareOptions = {},
 ): AgentMiddleware<typeof pairedState, undefined> {
   checkOptions(options);
-  const { keepToolErrors = true } = options;
   const prepare = createPreparation(options);
-  return createMiddleware({
+  const middleware = createMiddleware({
     name: "tether",
     stateSchema: stateFor(options),
     // LangGraph makes this a step of its own, which takes time. In return, other middleware, clients, and a run whose
@@ -87,6 +87,7 @@ export function tetherMiddleware(
       },
     },
     wrapModelCall: async (given, handler) => {
+      wrappers.look(handler);
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
@@ -111,9 +112,15 @@ export function tetherMiddleware(
         throw leavingAsItIs(error);
       }
     },
-    wrapToolCall: async (request, handler) =>
-      runTool(request, enter(request.runtime), keepToolErrors, (tool) => handler({ ...request, tool })),
+    wrapToolCall: async (request, handler) => {
+      const { keepToolErrors = wrappers.areOthers() !== true } = options;
+      return runTool(request, enter(request.runtime), keepToolErrors, (tool) =>
+        handler({ ...request, tool }),
+      );
+    },
   });
+  const wrappers = createToolWrappers(middleware);
+  return middleware;
 }
 
 /**

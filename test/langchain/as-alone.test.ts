@@ -63,8 +63,7 @@ async function played(make: () => Setup, manner: Manner, place?: Place) {
     options = {},
     own = {},
   } = make();
-  const list =
-    place === undefined ? middleware : place(tetherMiddleware({ keepToolErrors: false, ...own }), middleware);
+  const list = place === undefined ? middleware : place(tetherMiddleware(own), middleware);
   const checkpointer = new MemorySaver();
   const thread = openAgent({ model, tools, middleware: list, checkpointer, ...options });
   const errors: unknown[] = [];
@@ -152,9 +151,26 @@ describe("A tool that throws", () => {
     });
 
   itIsAsAlone(
-    "is told in an agent without other middleware, if `keepToolErrors` says so",
-    () => ({ ...withTool(() => failingFor(9))(), own: { keepToolErrors: true } }),
+    "is told in an agent without other middleware",
+    withTool(() => failingFor(9)),
     ({ history }) => expect(history).toContain("tool! Busy: busy\n Please fix your mistakes."),
+  );
+  itIsAsAlone(
+    "is told in an agent whose other middleware does not wrap tool calls",
+    withTool(
+      () => failingFor(9),
+      () => aroundModel("passing", (request, handler) => handler(request)),
+      () => todoListMiddleware(),
+    ),
+    ({ history }) => expect(history).toContain("tool! Busy: busy\n Please fix your mistakes."),
+  );
+  itIsAsAlone(
+    "fails the run if other middleware lets its error pass",
+    withTool(
+      () => failingFor(9),
+      () => wrapping("passing", (request, handler) => handler(request)),
+    ),
+    ({ errors }) => expect(errors).toMatchObject([{ class: "Busy", status: 503 }]),
   );
   itIsAsAlone(
     "is run again by `toolRetryMiddleware`",

@@ -185,7 +185,7 @@ it("Middleware that repeats a call in the same run starts it each time", async (
   const thread = openAgent({
     model: scripted(calls(["flaky", {}, "f"]), "Thanks."),
     tools: [flaky],
-    middleware: [retry, tetherMiddleware({ keepToolErrors: false })],
+    middleware: [retry, tetherMiddleware()],
   });
   expect(script(await thread.send("Go."))).toEqual(
     lines("human: Go. | ai> flaky | tool: done | ai: Thanks."),

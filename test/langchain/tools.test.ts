@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ToolRuntime } from "@langchain/core/tools";
-import { interrupt } from "@langchain/langgraph";
-import { type AgentMiddleware, createMiddleware } from "langchain";
+import { Command, interrupt, MemorySaver } from "@langchain/langgraph";
+import { type AgentMiddleware, createMiddleware, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { lines } from "../support/lines.js";
@@ -84,7 +84,7 @@ function open(middleware: readonly object[], ...steps: readonly Step[]) {
   return openAgent({ model: scripted(...steps), tools: [fast, failing, asking], middleware });
 }
 
-const keeping = tetherMiddleware();
+const keeping = tetherMiddleware({ keepToolErrors: true });
 const passing = tetherMiddleware({ keepToolErrors: false });
 
 describe("a tool that throws", () => {
@@ -133,6 +133,35 @@ describe("a tool that throws", () => {
       expect(result?.text).toMatch(/^Error invoking tool 'fast' with kwargs {"label":7} with error: /);
     },
   );
+
+  it("is told where LangChain has not said yet what else wraps tool calls", async () => {
+    const checkpointer = new MemorySaver();
+    const { failing } = createProbe();
+    const open = (...steps: readonly Step[]) =>
+      openAgent({
+        model: scripted(...steps),
+        tools: [failing],
+        middleware: [
+          humanInTheLoopMiddleware({ interruptOn: { failing: true } } as never),
+          outer,
+          tetherMiddleware(),
+        ],
+        checkpointer,
+      });
+    await open(calls(["failing"])).run(user("Go."));
+    const decision = new Command({ resume: { decisions: [{ type: "approve" }] } });
+    const inNewProcess = open("Done.");
+    expect((await inNewProcess.run(decision)).error).toBeUndefined();
+    expect(script(await inNewProcess.read()).at(-1)).toBe("ai: Done.");
+  });
+
+  it("is told in agents that share a middleware and differ in what else wraps tool calls", async () => {
+    const shared = tetherMiddleware();
+    for (const list of [[shared], [outer, shared]]) {
+      const thread = open(list, calls(["failing"]), "Done.");
+      expect(script(await thread.send("Go.")).at(-1)).toBe("ai: Done.");
+    }
+  });
 
   it("can be an interrupt, which is left to LangGraph", async () => {
     const thread = open([tetherMiddleware()], calls(["asking"]));
