@@ -1,7 +1,7 @@
 /** An agent that is a node of another graph, and what its ended runs left there. */
 
 import { ToolMessage } from "@langchain/core/messages";
-import { Command, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { Command, MemorySaver, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { PairedMessagesValue } from "langgraph-tether";
 import { tetherMiddleware, tetherState } from "langgraph-tether/langchain";
@@ -22,11 +22,21 @@ const WAYS = {
   "a node with its own memory": (agent: AnyAgent) => agent.graph,
   "invoked by a node": (agent: AnyAgent) => (state: object, config: object) =>
     agent.invoke(state as never, config),
+  "a node that `Send` starts": (agent: AnyAgent) => agent.graph,
+  "a node of a graph in a node": (agent: AnyAgent) => around(agent.graph),
+  "a node of a graph two nodes deep": (agent: AnyAgent) => around(around(agent.graph)),
 };
+
+const around = (graph: object, checkpointer?: MemorySaver) =>
+  new StateGraph(State)
+    .addNode("inner", graph as never)
+    .addEdge(START, "inner")
+    .compile(checkpointer && { checkpointer });
 
 type Way = keyof typeof WAYS;
 
 const note = z.string().default("none");
+const State = new StateSchema({ messages: PairedMessagesValue, note });
 
 /** A tool that writes a key beside its result. */
 const noting = makeTool("noting", async (_, { toolCall }) => {
@@ -44,10 +54,11 @@ function open(way: Way, ...steps: Step[]) {
     middleware: [tetherMiddleware()],
     ...(way === "a node with its own memory" && { checkpointer: true }),
   } as never) as unknown as AnyAgent;
-  const graph = new StateGraph(new StateSchema({ messages: PairedMessagesValue, note }))
-    .addNode("agent", WAYS[way](agent) as never)
-    .addEdge(START, "agent")
-    .compile({ checkpointer: new MemorySaver() });
+  const builder = new StateGraph(State).addNode("agent", WAYS[way](agent) as never);
+  if (way === "a node that `Send` starts")
+    builder.addConditionalEdges(START, (state) => new Send("agent", state), ["agent"]);
+  else builder.addEdge(START, "agent");
+  const graph = builder.compile({ checkpointer: new MemorySaver() });
   return { probe, model, graph, config: { configurable: { thread_id: "1" } } };
 }
 
@@ -85,7 +96,7 @@ describe.each(ways)("an agent that is %s", (way) => {
   });
 });
 
-describe.each(["a node", "invoked by a node"] as const)("an agent that is %s", (way) => {
+describe.each(ways.filter((way) => way !== "a node with its own memory"))("an agent that is %s", (way) => {
   it("has what its ended runs did over several steps, once, in order, with other keys", async () => {
     const opened = open(way, calls(["noting", {}, "n"]), batch(), "Better now?", "Bye.");
     const { graph, model, config, probe } = opened;
@@ -110,4 +121,63 @@ describe.each(["a node", "invoked by a node"] as const)("an agent that is %s", (
       lines("human: Go. | ai> fast | tool: fast done - | ai: Done. | human: Hello?"),
     );
   });
+});
+
+it("What an agent did is kept if a later node of its graph is cancelled, and the graph is a node too", async () => {
+  const model = scripted(calls(["fast", {}, "f"]), "Done.", "Fine.");
+  const agent = createAgent({
+    model,
+    tools: [createProbe().fast],
+    middleware: [tetherMiddleware()],
+  } as never);
+  const controller = new AbortController();
+  const inside = new StateGraph(State)
+    .addNode("agent", (agent as unknown as AnyAgent).graph as never)
+    .addNode("after", (_: unknown, { signal }: { signal?: AbortSignal }) => {
+      controller.abort();
+      signal?.throwIfAborted();
+      return {};
+    })
+    .addEdge(START, "agent")
+    .addEdge("agent", "after")
+    .compile();
+  const graph = around(inside, new MemorySaver());
+  const config = { configurable: { thread_id: "1" } };
+  await expect(graph.invoke(user("Go."), { ...config, signal: controller.signal })).rejects.toThrow();
+  await graph.invoke(user("Hello?"), config);
+  expect(script(model.requests.at(-1)?.messages ?? [])).toEqual(
+    lines("human: Go. | ai> fast | tool: fast done - | ai: Done. | human: Hello?"),
+  );
+});
+
+it("Of an agent that `Send` starts twice, no task is given what the other one did", async () => {
+  const probe = createProbe();
+  const model = scripted(calls(["fast", {}, "f"], ["heedful", {}, "h"]), "One.", "Two.", "Three.");
+  const agent = createAgent({
+    model,
+    tools: [probe.fast, probe.heedful],
+    middleware: [tetherMiddleware()],
+  } as never) as unknown as AnyAgent;
+  const graph = new StateGraph(State)
+    .addNode("agent", agent.graph as never)
+    .addConditionalEdges(
+      START,
+      (state) => ["One?", "Two?"].map((text) => new Send("agent", asked(state, text))),
+      ["agent"],
+    )
+    .compile({ checkpointer: new MemorySaver() });
+  const config = { configurable: { thread_id: "1" } };
+  const controller = new AbortController();
+  const run = graph.invoke(user("Go."), { ...config, signal: controller.signal }).catch(() => "cancelled");
+  await probe.hasBegun(2);
+  await turns();
+  controller.abort();
+  expect(await run).toBe("cancelled");
+  await graph.invoke(user("Hello?"), config);
+  for (const { messages } of model.requests.slice(-2))
+    expect(script(messages).filter((line) => line.startsWith("tool"))).toEqual([]);
+});
+
+const asked = ({ messages }: { messages: object[] }, text: string) => ({
+  messages: [...messages, ...user(text).messages],
 });

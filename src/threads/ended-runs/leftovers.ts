@@ -18,7 +18,7 @@ import { messagesAmong } from "../commands.js";
 import { diaryOf, type LateResult } from "../diary.js";
 import {
   hasNewInput,
-  namespaceOfNode,
+  namespacesOfNode,
   nodesToEnter,
   waitingInterrupts,
   waitsForNode,
@@ -344,34 +344,54 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
  */
 
 /**
- * What the last run of the node left that an ended run of its parent graph did not get.
+ * What the last run of the nodes left that an ended run of the graph around them did not get.
  *
- * @param node The node's name, and the id of the parent graph's checkpoint that this run began on.
- * @param parents The parent graph's checkpoints, the latest saved one as `abandoned`.
+ * @param nodes The names of the nodes, from the outer ones in, and the id of the outer graph's checkpoint that this run
+ * began on.
+ * @param parents The outer graph's checkpoints, the latest saved one as `abandoned`.
  * @param read Contract: the checkpoints of a namespace of the same thread.
  * @param isBeforeModel Whether a checkpoint's run had not yet asked the model.
  */
 export async function findNestedLeftovers(
-  { node, begunOn }: { readonly node: string; readonly begunOn: string | undefined },
+  { nodes, begunOn }: { readonly nodes: readonly string[]; readonly begunOn: string | undefined },
   parents: WatchedCheckpoints,
   read: (namespace: string) => Promise<WatchedCheckpoints>,
   isBeforeModel: (checkpoint: CheckpointTuple) => boolean,
   run: Omit<NewRun, "checkpoints">,
 ): Promise<readonly Leftovers[]> {
+  /** What the nodes did in the superstep after a checkpoint of the graph that the first of them is in. */
+  const readNodes = async (
+    checkpoint: CheckpointTuple,
+    [node = "", ...inner]: readonly string[],
+  ): Promise<Leftovers | undefined> => {
+    const [namespace, ...others] = namespacesOfNode(checkpoint, node);
+    // Which of several tasks this run does again cannot be told.
+    if (namespace === undefined || others.length > 0) return undefined;
+    const checkpoints = await read(namespace);
+    const { abandoned: latest } = checkpoints;
+    if (latest === undefined || (inner.length === 0 && isBeforeModel(latest))) return undefined;
+    const left = await readNested(latest, { ...run, checkpoints });
+    const within = inner.length === 0 ? undefined : await readNodes(latest, inner);
+    if (within === undefined) return inner.length === 0 || left.written.length > 0 ? left : undefined;
+    return {
+      ...within,
+      history: left.history,
+      written: [...left.written, ...within.written],
+      values: [...left.values, ...within.values],
+      rewritten: new Set([...left.rewritten, ...within.rewritten]),
+    };
+  };
   const search = { fate: "continued", most: MOST_READ } as const;
   for await (const { checkpoint, fate } of walkBack(parents.abandoned, parents.read, search)) {
     if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
     // With the durability `exit`, the checkpoints of this run are not saved yet.
     const isLatest = checkpoint === parents.abandoned;
-    // A run of the parent graph that has passed the node has its messages.
-    if ((fate !== "discarded" && !isLatest) || !nodesToEnter(checkpoint).includes(node)) return [];
-    const namespace = namespaceOfNode(checkpoint, node);
-    const checkpoints = namespace === undefined ? undefined : await read(namespace);
-    const latest = checkpoints?.abandoned;
-    if (checkpoints === undefined || latest === undefined || isBeforeModel(latest)) continue;
-    const left = await readNested(latest, { ...run, checkpoints });
+    const isEntered = namespacesOfNode(checkpoint, nodes[0] ?? "").length > 0;
+    // A run of the outer graph that has passed the node has its messages.
+    if ((fate !== "discarded" && !isLatest) || !isEntered) return [];
+    const left = await readNodes(checkpoint, nodes);
     // The latest checkpoint can also be one of this run, whose messages are known, but not what it wrote to keys.
-    return [isLatest ? { ...left, values: [] } : left];
+    if (left !== undefined) return [isLatest ? { ...left, values: [] } : left];
   }
   return [];
 }

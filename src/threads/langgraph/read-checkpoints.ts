@@ -359,21 +359,26 @@ export function timeOfCheckpoint(id: string): number | undefined {
 }
 
 /**
- * The namespace of the graph that a node ran in the superstep after a checkpoint. LangGraph derives it from the task's
- * id, and that from the checkpoint. Not exported.
+ * The namespaces of the graph that a node ran in the superstep after a checkpoint: several, if `Send` started it several
+ * times. LangGraph derives each from the task's id, and that from the checkpoint. Not exported.
  */
-export function namespaceOfNode(
-  { checkpoint, metadata, config }: CheckpointTuple,
-  node: string,
-): string | undefined {
+export function namespacesOfNode(tuple: CheckpointTuple, node: string): string[] {
+  const { checkpoint, metadata, config } = tuple;
   const bytes = checkpoint.id.replaceAll("-", "").match(/../g) ?? [];
-  if (bytes.length !== 16) return undefined;
+  if (bytes.length !== 16) return [];
   const parent = String(config.configurable?.["checkpoint_ns"] ?? "");
   const path = parent === "" ? node : `${parent}|${node}`;
   const step = String((metadata?.step ?? 0) + 1);
-  const task = v5(
-    JSON.stringify([path, step, node, "__pregel_pull", [TO_NODE + node]]),
-    Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)),
+  const namespaceOf = (...task: readonly unknown[]) => {
+    const id = v5(
+      JSON.stringify([path, step, node, ...task]),
+      Uint8Array.from(bytes, (byte) => Number.parseInt(byte, 16)),
+    );
+    return `${path}:${id}`;
+  };
+  const sent = sentNodes(tuple).flatMap((name, index) =>
+    name === node ? [namespaceOf("__pregel_push", String(index))] : [],
   );
-  return `${path}:${task}`;
+  if (!nodesToEnter(tuple).includes(node)) return sent;
+  return [namespaceOf("__pregel_pull", [TO_NODE + node]), ...sent];
 }

@@ -91,16 +91,18 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
 }
 
 /**
- * The node that runs the task's graph, and the namespace of the graph that the node is in. Undefined for the outermost
- * graph, for one with its own memory, and for one that has no stable namespace around it.
+ * The nodes that run the task's graph, from the outermost one without a memory of its own, and the graph that this one is
+ * in: its namespace, and the checkpoint that the run began on. Undefined for the outermost graph, and for one with its
+ * own memory.
  */
 export function parentOf(config: RunnableConfig) {
-  const namespace = namespaceOfGraph(config);
-  const end = namespace.lastIndexOf(SUBGRAPH);
-  const [node = "", task] = namespace.slice(end + 1).split(":");
-  const checkpoint_ns = namespace.slice(0, Math.max(end, 0));
-  if (task === undefined || checkpoint_ns.includes(":")) return undefined;
-  return { node, checkpoint_ns, begunOn: textIn(config.configurable?.[MAP], checkpoint_ns) };
+  const names = namespaceOfGraph(config).split(SUBGRAPH);
+  const first = names.findIndex((name) => name.includes(":"));
+  const inside = first === -1 ? [] : names.slice(first);
+  if (inside.length === 0 || !inside.every((name) => name.includes(":"))) return undefined;
+  const nodes = inside.map((name) => name.replace(TASK_ID, ""));
+  const checkpoint_ns = names.slice(0, first).join(SUBGRAPH);
+  return { nodes, checkpoint_ns, begunOn: textIn(config.configurable?.[MAP], checkpoint_ns) };
 }
 
 /** The namespace of a graph with its own memory inside a task: it has no task id. */

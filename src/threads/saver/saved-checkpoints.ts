@@ -39,8 +39,8 @@ export async function startingCheckpoints(config: RunnableConfig): Promise<Watch
 }
 
 /**
- * The checkpoints of the graph whose node runs the task's graph, and those of other namespaces of the same thread.
- * Undefined for the outermost graph, and for one with its own memory.
+ * The checkpoints of the graph around the task's graph that has a memory, and those of other namespaces of the same
+ * thread. Undefined for the outermost graph, and for one with its own memory.
  */
 export async function parentCheckpoints(config: RunnableConfig) {
   const parent = parentOf(config);
