@@ -1,13 +1,17 @@
 /**
- * An agent of LangChain's `createAgent` whose run is cancelled in the middle of a batch. The next message recovers what
- * the finished tool had returned.
+ * An agent of LangChain's `createAgent` whose run is cancelled in the middle of a batch. The next message, sent at once,
+ * recovers what the finished tool had returned. The threads are kept in memory, or in the PostgreSQL database of
+ * `DATABASE_URL`, with any durability:
  *
  *     npx tsx examples/create-agent.ts
+ *     DATABASE_URL=postgresql://localhost/postgres DURABILITY=exit npx tsx examples/create-agent.ts
  */
 
+import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { createAgent } from "langchain";
 import { createModel } from "langgraph-tether";
 import { tetherMiddleware } from "langgraph-tether/langchain";
@@ -26,13 +30,20 @@ const wait = tool(({ seconds }, { signal }) => delay(seconds * 1000, `waited ${s
   schema: z.object({ seconds: z.number() }),
 });
 
+const { DATABASE_URL, DURABILITY = "async" } = process.env;
+const database = DATABASE_URL === undefined ? undefined : PostgresSaver.fromConnString(DATABASE_URL);
+await database?.setup();
+
 const agent = createAgent({
   model: await createModel(process.env["MODEL"] ?? "offline:"),
   tools: [sky, wait],
-  checkpointer: new MemorySaver(),
+  checkpointer: database ?? new MemorySaver(),
   middleware: [tetherMiddleware()],
 });
-const thread = { configurable: { thread_id: "1" } };
+const thread = {
+  configurable: { thread_id: randomUUID() },
+  durability: DURABILITY as "async" | "exit" | "sync",
+};
 const input = { messages: 'call sky {"city": "Paris"} and call wait {"seconds": 600}' };
 
 const chunks = await agent.stream(input, { ...thread, streamMode: "updates", signal: stop.signal });
@@ -45,3 +56,4 @@ try {
 
 const { messages } = await agent.invoke({ messages: "what did the tools return?" }, thread);
 for (const { type, text } of messages) if (text !== "") console.log(`${type}: ${text}`);
+await database?.end();

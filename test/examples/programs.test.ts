@@ -2,11 +2,12 @@
 
 import { readFileSync } from "node:fs";
 import { format } from "node:util";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { decide, questionsOf } from "../../examples/approve-calls.js";
 import { startRun } from "../../examples/stop-run.js";
 import { serve, until } from "../e2e/served.js";
 import { runScript } from "../scripts/run-script.js";
+import { DURABILITIES } from "../support/crashing-thread.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 
 const served = serve();
@@ -27,16 +28,24 @@ async function linesOf(name: string, words: readonly string[] = [], env: object 
   return print.mock.calls.flatMap((values) => format(...values).split("\n"));
 }
 
-it("An agent of LangChain recovers what a cancelled run had done.", async () => {
-  const lines = await linesOf("create-agent");
-  expect(lines.slice(0, 3)).toEqual([
-    "(cancelled)",
-    'human: call sky {"city": "Paris"} and call wait {"seconds": 600}',
-    "tool: Paris: clear sky",
-  ]);
-  expect(lines[3]).toMatch(/^tool: Tool call wait .*: a new message came before it finished/);
-  expect(lines).toContain("- sky returned: Paris: clear sky");
-});
+/** The first database is the program's memory. */
+const DATABASES = [undefined, process.env["DATABASE_URL"]].filter((url, index) => index === 0 || url);
+
+describe.each(DATABASES.map((url) => [url === undefined ? "memory" : "PostgreSQL", url] as const))(
+  "An agent of LangChain over %s",
+  (_title, url) => {
+    it.each(DURABILITIES)("recovers what a cancelled run had done: %s", async (durability) => {
+      const lines = await linesOf("create-agent", [], { DATABASE_URL: url, DURABILITY: durability });
+      expect(lines.slice(0, 3)).toEqual([
+        "(cancelled)",
+        'human: call sky {"city": "Paris"} and call wait {"seconds": 600}',
+        "tool: Paris: clear sky",
+      ]);
+      expect(lines[3]).toMatch(/^tool: Tool call wait .*: a new message came before it finished/);
+      expect(lines).toContain("- sky returned: Paris: clear sky");
+    });
+  },
+);
 
 it("A graph of one's own goes on after a call without a result, and puts a late one in its place.", async () => {
   expect(await linesOf("own-graph")).toEqual([
