@@ -32,8 +32,9 @@ import {
   readState,
   type ToolTask,
   tasksOfLostRun,
+  writesOfTask,
 } from "../../threads/langgraph/read-checkpoints.js";
-import { checkpointOfStep } from "../../threads/langgraph/run-host.js";
+import { checkpointOfStep, ownTaskOf } from "../../threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
 import { readOwnValues } from "../../threads/own-state.js";
 import type { AgentUpdate, ToolsUpdate } from "../../threads/state.js";
@@ -83,6 +84,8 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
   config.signal?.throwIfAborted();
   const { call, args, offered } = task;
+  const kept = keptWrites(task, config);
+  if (kept !== undefined) return kept;
   const saved = savedMessages(task, config);
   if (saved !== undefined) {
     emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
@@ -186,7 +189,11 @@ function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
 /** Writes what a tool returned after the abort of the run that this one continues. */
 function writeLateResult({ result, values }: LateResult, config: Config): ToolsUpdate {
   emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });
-  const messages = [markRecoveredResult(result)];
+  return withValues([markRecoveredResult(result)], values);
+}
+
+/** LangGraph takes a list of writes only if it contains a command. */
+function withValues(messages: BaseMessage[], values: LateResult["values"]): ToolsUpdate {
   if (values.length === 0) return { messages };
   return [{ messages }, ...values.map(([key, value]) => new Command({ update: { [key]: value } }))];
 }
@@ -294,6 +301,26 @@ const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
 /*
  * Finds a call's result if its run was killed before it could save its checkpoint, and is now continued.
  */
+
+/**
+ * What the call wrote in the superstep whose question is answered again. LangGraph begins a branch there, and runs all
+ * its calls again. Undefined for a call that asked itself, or that had not ended.
+ */
+function keptWrites({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsUpdate | undefined {
+  const { input, checkpoints } = runOf(config).inputs;
+  const { abandoned: tuple, isFork } = checkpoints;
+  const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
+  if (!isFork || !isAnswer || tuple?.metadata?.step !== (stepOf(config) ?? 0) - 1) return undefined;
+  const writes = writesOfTask(tuple, ownTaskOf(config));
+  const messages = writes
+    .flatMap(([channel, value]) => (channel === "messages" ? [value].flat() : []))
+    .flatMap((value) => coerceMessage(value) ?? []);
+  if (!messages.some((message) => isResult(message) && callIdOf(message) === call.id)) return undefined;
+  return withValues(
+    messages,
+    writes.filter(([channel]) => channel !== "messages"),
+  );
+}
 
 /**
  * The messages that this call's tool wrote in the same superstep, with its result. Undefined if there are none, or if a

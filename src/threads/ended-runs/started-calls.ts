@@ -14,7 +14,7 @@ import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgr
 import { isRecord, madeOnce } from "../../shared/values.js";
 import { diaryOf, digest, type LateResult, notesOf, writeOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
-import { isOutermost } from "../langgraph/run-host.js";
+import { isOutermost, ownTaskOf } from "../langgraph/run-host.js";
 import { stepOf } from "../langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 
@@ -73,8 +73,7 @@ export async function startingCall(
   const late = earlier && diaryOf(earlier).results.find(({ place }) => place === task.place);
   if (step === undefined || !isOutermost(config))
     return { isLost: false, late, begin: async () => {}, wait: async () => {} };
-  const namespace = String(config.configurable?.["checkpoint_ns"] ?? "");
-  const taskId = namespace.slice(namespace.lastIndexOf(":") + 1);
+  const taskId = ownTaskOf(config);
   const { start, wait } = notesOf(earlier, task.place);
   const note = async (kind: "start" | "wait"): Promise<void> => {
     const write = await checkpoints.whenSent(step);

@@ -224,6 +224,43 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
     .filter((interrupt) => !resumed.has(idOf(interrupt)));
 }
 
+/**
+ * A checkpoint whose thread went on, for a run that answers its questions again: without their last answers, which
+ * LangGraph would prefer to the new ones.
+ *
+ * @param answer What the questions are answered with: values by the ids of some, or else one for all. @default for all
+ */
+export function unanswered(tuple: CheckpointTuple, answer?: unknown): CheckpointTuple {
+  const { pendingWrites = [] } = tuple;
+  const questions = pendingWrites.flatMap(([task, channel, value]) =>
+    channel === INTERRUPT ? [value].flat().map((interrupt) => ({ id: idOf(interrupt), task })) : [],
+  );
+  const named = questions.filter(({ id }) => isRecord(answer) && Object.hasOwn(answer, id));
+  const asked = new Set(named.flatMap(({ id, task }) => [id, task]));
+  const isReplaced = (task: string): boolean => asked.size === 0 || task === NULL_TASK || asked.has(task);
+  const kept = pendingWrites.flatMap<PendingWrite>((write) => {
+    const [task, channel, value] = write;
+    if (channel !== RESUME || !isReplaced(task)) return [write];
+    // A tool that asked several times has an answer for each.
+    const earlier = task !== NULL_TASK && Array.isArray(value) ? value.slice(0, -1) : [];
+    return earlier.length === 0 ? [] : [[task, channel, earlier]];
+  });
+  return { ...tuple, pendingWrites: kept };
+}
+
+type PendingWrite = NonNullable<CheckpointTuple["pendingWrites"]>[number];
+
+/** What a task wrote beside its checkpoint. Nothing if it asked a question, because another answer changes it. */
+export function writesOfTask(
+  tuple: CheckpointTuple,
+  id: string,
+): (readonly [channel: string, value: unknown])[] {
+  if (hasInterrupt(tuple, id)) return [];
+  return (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
+    task === id && (channel === "messages" || isOwnChannel(channel)) ? [[channel, value]] : [],
+  );
+}
+
 export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string): boolean {
   return pendingWrites.some(([task, channel]) => task === id && channel === INTERRUPT);
 }

@@ -90,6 +90,12 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
+/** The id of the task that a node runs in. */
+export function ownTaskOf({ configurable }: RunnableConfig): string {
+  const namespace = String(configurable?.["checkpoint_ns"] ?? "");
+  return namespace.slice(namespace.lastIndexOf(":") + 1);
+}
+
 /**
  * The nodes that run the task's graph, from the outermost one without a memory of its own, and the graph that this one is
  * in: its namespace, and the checkpoint that the run began on. Undefined for the outermost graph, and for one with its

@@ -13,7 +13,7 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { toJson } from "../../shared/json.js";
 import { areEntries, diaryWritten } from "../diary.js";
-import { saveResumeValue } from "../langgraph/read-checkpoints.js";
+import { saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
 import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
@@ -82,7 +82,8 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   #isFirst = true;
   #peeked: Promise<Tuple> | undefined;
-  #toSave: unknown;
+  #answer: unknown;
+  #isSavedAtExit = false;
   /** A delta channel's history that was rebuilt before the run, which also needs it. */
   #rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
 
@@ -90,14 +91,15 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    * Call it before each run. The next checkpoint that is read becomes `abandoned`.
    *
    * @param isSavedAtExit Whether the run is saved only at its end.
-   * @param resumeValue A value that the run is resumed with. It is saved with that checkpoint if the run is not.
+   * @param answer What the run is resumed with. It is saved with that checkpoint if the run is not.
    */
-  restart(isSavedAtExit: boolean, resumeValue?: unknown): void {
+  restart(isSavedAtExit: boolean, answer?: unknown): void {
     this.#closed = undefined;
     this.#isFirst = true;
     this.#latest = undefined;
     this.checkpoints.savesAtOnce = this.#saver !== undefined && !isSavedAtExit;
-    this.#toSave = isSavedAtExit ? resumeValue : undefined;
+    this.#isSavedAtExit = isSavedAtExit;
+    this.#answer = answer;
   }
 
   /** Reads a checkpoint before the run does. The next run gets the same one. */
@@ -119,9 +121,10 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     if (tuple !== undefined) this.#setLatest(tuple.metadata?.step ?? -2, tuple.config);
     const isFork = await isSuperseded((other) => this.#read(other), config, tuple);
     this.checkpoints.isFork = isFork;
-    const [saver, value] = [this.#saver, this.#toSave];
-    if (saver !== undefined && tuple !== undefined && value !== undefined && !isFork)
-      await saveResumeValue(saver, tuple, value);
+    const answer = this.#answer;
+    if (tuple === undefined || answer === undefined || answer === null) return tuple;
+    if (isFork) return unanswered(tuple, answer);
+    if (this.#isSavedAtExit && this.#saver !== undefined) await saveResumeValue(this.#saver, tuple, answer);
     return tuple;
   }
 
