@@ -205,7 +205,7 @@ export async function play(
   threadId = "1",
 ): Promise<Played> {
   const broken: string[] = [];
-  const stage = new Stage(waits);
+  const stage = new Stage(waits, name === "createAgentGraph");
   const model = new ProgramModel(stage);
   const saver = stage.watched(checkpointer);
   const { agent, graph } = PROMISING[name]({ model, tools: toolsOf(stage), checkpointer: saver });
@@ -240,7 +240,7 @@ export async function play(
     let isAborted = false;
     const ended = inTime(start(input, controller.signal), what).then(
       () => {
-        stage.hasBegun(input);
+        stage.accept(input);
       },
       (error: unknown) => {
         if (!isAborted || /hangs/.test(String(error))) broken.push(`${what} failed: ${describe(error)}`);
@@ -261,7 +261,7 @@ export async function play(
     aborted += 1;
     moments.push(cut.at);
     controller.abort();
-    stage.hasAborted();
+    stage.hasAborted(input);
     if (cut.settles) await ended;
     else aborting.push(ended);
     return "aborted";
@@ -284,8 +284,8 @@ export async function play(
       await run(what, structuredClone(last.input), one.cut);
     } else if (one.kind === "continue") {
       // A thread without anything cannot be continued.
-      if (!stage.begun.size) await Promise.all(aborting);
-      if (!stage.begun.size) continue;
+      if (!stage.accepted.size) await Promise.all(aborting);
+      if (!stage.accepted.size) continue;
       await run(what, null, one.cut);
     } else {
       const asked = await askedOf(graph, config);
@@ -328,14 +328,25 @@ async function askedOf(graph: AnyGraph, config: object): Promise<string[]> {
     .map(({ args }) => args.label);
 }
 
+/** The texts of the messages in an input or in channels. */
+function textsIn(holder: unknown): string[] {
+  const { messages } = Object(holder) as { messages?: unknown };
+  return Array.isArray(messages) ? messages.map((message) => String(Object(message).content)) : [];
+}
+
 /** What happens to a thread, and what is known of it. */
 class Stage {
   step = 0;
   readonly scripts = new Map<string, Rounds>();
   /** The texts that were sent, in order, and again. */
   readonly sent: string[] = [];
-  /** The texts whose runs began. */
-  readonly begun = new Set<string>();
+  /**
+   * The texts that must be in the thread: their runs were not aborted before the first write. As long as no run of the
+   * process has come to a hook, that write must have ended.
+   */
+  readonly accepted = new Set<string>();
+  readonly #aborted = new Set<string>();
+  waitsForWrites: boolean;
   readonly approved = new Set<string>();
   readonly rejected = new Set<string>();
   readonly faults: string[] = [];
@@ -348,8 +359,9 @@ class Stage {
   #late: { step: number; resolve: () => void }[] = [];
   #atWork = 0;
 
-  constructor(waits: readonly number[]) {
+  constructor(waits: readonly number[], waitsForWrites: boolean) {
     this.#waits = waits;
+    this.waitsForWrites = waitsForWrites;
   }
 
   /** Resolves at the moment of the cut. It belongs to the run that begins now. */
@@ -359,8 +371,9 @@ class Stage {
     return promise;
   }
 
-  hasAborted(): void {
+  hasAborted(input: unknown): void {
     this.#watched = undefined;
+    for (const text of textsIn(input)) this.#aborted.add(text);
   }
 
   tell(moment: Moment): void {
@@ -371,10 +384,9 @@ class Stage {
     else watched.resolve();
   }
 
-  /** A run with this input has ended, so it was accepted. */
-  hasBegun(input: unknown): void {
-    const { messages } = Object(input) as { messages?: { content: string }[] };
-    for (const { content } of messages ?? []) this.begun.add(content);
+  accept(holder: unknown): void {
+    for (const text of textsIn(holder))
+      if (this.scripts.has(text) && !this.#aborted.has(text)) this.accepted.add(text);
   }
 
   async during<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -418,10 +430,11 @@ class Stage {
     return Object.assign(saver, {
       put: (...given: Parameters<typeof put>) =>
         this.during(async () => {
+          if (this.waitsForWrites) this.#acceptStored(given[1].channel_values);
           this.tell("saving");
           await wait();
           const saved = await put.apply(saver, given);
-          this.#noteStored(given[1].channel_values);
+          this.#acceptStored(given[1].channel_values);
           this.tell("saved");
           return saved;
         }),
@@ -439,13 +452,9 @@ class Stage {
     });
   }
 
-  /** Messages in a checkpoint that is stored were accepted. */
-  #noteStored(channels: Record<string, unknown>): void {
-    for (const holder of [channels, channels["__start__"]]) {
-      const { messages } = Object(holder) as { messages?: { content: unknown }[] };
-      for (const { content } of Array.isArray(messages) ? messages : [])
-        if (typeof content === "string" && this.scripts.has(content)) this.begun.add(content);
-    }
+  #acceptStored(channels: Record<string, unknown>): void {
+    this.accept(channels);
+    this.accept(channels["__start__"]);
   }
 
   /** The promises that a state breaks. */
@@ -461,7 +470,7 @@ class Stage {
     for (const text of new Set(this.sent)) {
       const count = words.filter((word) => word === text).length;
       if (count > 1) broken.push(`the message ${text} is there ${count} times`);
-      if (count === 0 && this.begun.has(text)) broken.push(`the message ${text} is lost`);
+      if (count === 0 && this.accepted.has(text)) broken.push(`the message ${text} is lost`);
     }
     // A message that was sent again may have entered the thread with any of its runs.
     const once = (text: string) => this.sent.filter((one) => one === text).length === 1;
@@ -495,16 +504,17 @@ class ProgramModel extends PlayedModel {
     this.#stage = stage;
   }
 
-  protected override async play(messages: readonly BaseMessage[], _options: PlayOptions) {
+  protected override async play(messages: readonly BaseMessage[], { signal }: PlayOptions) {
     const stage = this.#stage;
     stage.faults.push(...strictViolations(messages).map((fault) => `a request is not valid: ${fault}`));
+    stage.waitsForWrites = true;
     stage.tell("asked");
     await new Promise(setImmediate);
     this.#responses += 1;
     const id = `response-${this.#responses}`;
     const start = messages.findLastIndex((message) => message.type === "human");
     const text = messages[start]?.text.split("\n").at(-1) ?? "";
-    stage.begun.add(text);
+    if (!signal?.aborted) stage.accepted.add(text);
     const script = stage.scripts.get(text);
     if (script === undefined) stage.faults.push(`a request does not end with a message of the user: ${text}`);
     const round = messages.slice(start).filter((message) => callIdsOf(message).length > 0).length;
