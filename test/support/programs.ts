@@ -189,9 +189,11 @@ export const PROMISING_NAMES = Object.keys(PROMISING) as readonly Promising[];
 export interface Played {
   readonly broken: readonly string[];
   readonly runs: number;
-  readonly aborted: number;
   /** The moments at which runs were aborted. */
   readonly moments: readonly Moment[];
+  /** What tools did and humans decided. */
+  readonly stage: Stage;
+  readonly messages: readonly BaseMessage[];
 }
 
 const HANGS = 60_000;
@@ -212,7 +214,6 @@ export async function play(
   const config = inThread(threadId);
   const aborting: Promise<void>[] = [];
   let runs = 0;
-  let aborted = 0;
   const moments: Moment[] = [];
 
   const inTime = async <Value>(work: Promise<Value>, what: string): Promise<Value> => {
@@ -258,7 +259,6 @@ export async function play(
     if (first === "ended") return "ended";
     for (let turn = 0; turn < cut.turns; turn += 1) await new Promise(setImmediate);
     isAborted = true;
-    aborted += 1;
     moments.push(cut.at);
     controller.abort();
     stage.hasAborted(input);
@@ -310,7 +310,7 @@ export async function play(
   await stage.allEnded();
   const { values } = await graph.getState(config);
   broken.push(...stage.brokenIn(values));
-  return { broken, runs, aborted, moments };
+  return { broken, runs, moments, stage, messages: Object(values).messages };
 }
 
 function describe(error: unknown): string {
