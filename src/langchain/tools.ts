@@ -6,7 +6,7 @@
 import { setMaxListeners } from "node:events";
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
+import { Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { placeOfCall } from "../history/group.js";
 import { NO_OUTPUT } from "../history/result.js";
@@ -68,7 +68,7 @@ export async function runTool<Tool>(
     beginningCall(call, place, isReplaySafe(Object(tool)), config),
     signal,
   );
-  if (beginning.kind === "ended") return beginning.result;
+  if (beginning.kind === "ended") return withValues(beginning.result, beginning.values);
   await untilAborted(beginning.begin(), signal);
   const outcome = answer().catch(async (error: unknown) => {
     if (interruptsOf(error).length > 0) await beginning.wait();
@@ -86,6 +86,12 @@ function withResult(command: Command, { id = "", name }: WantedCall): Command {
   if (command.graph !== undefined || resultIn(command, id) !== undefined) return command;
   const result = new ToolMessage({ content: NO_OUTPUT, tool_call_id: id, name, status: "success" });
   return commandWithMessages(command, [...[messagesOfCommand(command) ?? []].flat(), result]);
+}
+
+/** A result, with what its tool wrote to other keys. */
+function withValues(result: ToolMessage, values: readonly (readonly [key: string, value: unknown])[]) {
+  if (values.length === 0) return result;
+  return new Command({ update: { ...Object.fromEntries(values), messages: [result] } });
 }
 
 /** A command's result for the call, and what it writes to other keys. */

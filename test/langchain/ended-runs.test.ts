@@ -14,6 +14,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod/v4";
 import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { deferred } from "../support/deferred.js";
 import { lines } from "../support/lines.js";
 import { calls } from "../support/models.js";
 import { mortalSaver, SAVERS } from "../support/mortal-saver.js";
@@ -120,6 +121,19 @@ describe("what a tool returned after the abort", () => {
     release();
     await turns();
     await thread.agent.graph.invoke(user("And now?") as never, thread.config);
+    expect(script(await thread.read())[2]).toBe("tool: late done");
+    expect(await own()).toEqual({ log: ["late"], note: "late" });
+  });
+
+  it.each(DURABILITIES)("is there if the run is continued without input: %s", async (durability) => {
+    const released = deferred();
+    const late = writing("late", released.promise);
+    const opened = open([calls(["late", {}, "l"], ["heedful", {}, "h"]), "Better now?"], { more: [late] });
+    const { thread, own } = opened;
+    await cancelRun(opened, durability, []);
+    released.resolve();
+    await turns();
+    expect((await thread.run(null, { durability })).error).toBeUndefined();
     expect(script(await thread.read())[2]).toBe("tool: late done");
     expect(await own()).toEqual({ log: ["late"], note: "late" });
   });

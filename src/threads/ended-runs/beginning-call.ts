@@ -9,15 +9,20 @@ import type { Call } from "../../history/call.js";
 import { callIdOf, createPlaceholder, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { diaryOf, diaryWritten, notesOf, pageOf, writeLate, writeOf } from "../diary.js";
+import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeLate, writeOf } from "../diary.js";
 import { emitEvent } from "../events.js";
 import { isContinuedStep } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
 
 /** What happens to a call before its tool runs. */
 export type BeginningCall =
-  /** An ended run has started it. It gets the result that came since, or a placeholder. */
-  | { readonly kind: "ended"; readonly result: ReturnType<typeof createPlaceholder> }
+  /** An ended run has started it. It gets what its tool returned since, or a placeholder. */
+  | {
+      readonly kind: "ended";
+      readonly result: ReturnType<typeof createPlaceholder>;
+      /** What the tool wrote to the state's own keys. */
+      readonly values: LateResult["values"];
+    }
   | {
       readonly kind: "new";
       /** Contract: call it before the tool runs. It resolves once the call and its start are saved. */
@@ -69,13 +74,13 @@ async function lookUp(
   const late = results.find((one) => one.place === place && callIdOf(one.result) === call.id);
   if (late !== undefined) {
     emitEvent(config, { type: "result-recovered", ...named });
-    return { kind: "ended", result: markRecoveredResult(late.result) };
+    return { kind: "ended", result: markRecoveredResult(late.result), values: late.values };
   }
   const { start, wait } = notesOf(tuple, place);
   if (start > wait && !isSafe) {
     const cause = "interrupted";
     emitEvent(config, { type: "call-closed", ...named, cause });
-    return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id) };
+    return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id), values: [] };
   }
   if (isSafe) return AGAIN;
   const note = async (kind: "start" | "wait"): Promise<void> => {
