@@ -109,7 +109,7 @@ export function areEntries(writes: readonly (readonly [channel: string, value: u
  */
 
 /** Where a superstep's diary is. */
-interface Page {
+export interface Page {
   readonly saver: BaseCheckpointSaver;
   readonly config: { readonly configurable: Readonly<Record<string, unknown>> };
 }

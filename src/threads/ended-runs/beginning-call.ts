@@ -4,14 +4,26 @@
  * `started-calls.ts`. A call without a note is run.
  */
 
-import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../../history/call.js";
-import { callIdOf, createPlaceholder, markRecoveredResult } from "../../history/result.js";
+import { callIdOf, createPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeLate, writeOf } from "../diary.js";
+import { messagesAmong } from "../commands.js";
+import {
+  diaryOf,
+  diaryWritten,
+  type LateResult,
+  notesOf,
+  type Page,
+  pageOf,
+  writeLate,
+  writeOf,
+} from "../diary.js";
 import { emitEvent } from "../events.js";
-import { isContinuedStep } from "../langgraph/run-host.js";
+import { hasInterrupt, writesOfTask } from "../langgraph/read-checkpoints.js";
+import { isContinuedStep, ownTaskOf } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
 
 /** What happens to a call before its tool runs. */
@@ -69,15 +81,21 @@ async function lookUp(
   const isContinued = isContinuedStep(config);
   if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
-  const { results } = tuple === undefined ? { results: [] } : diaryOf(tuple);
+  const task = ownTaskOf(config);
+  // Its question may be answered again, in a branch that begins here.
+  const isAsked = tuple !== undefined && hasInterrupt(tuple, task) && (await isPassed(tuple, page));
+  const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
   const named = { tool: call.name, callId: call.id };
-  const late = results.find((one) => one.place === place && callIdOf(one.result) === call.id);
+  const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;
+  const kept = tuple === undefined ? undefined : outcomeIn(writesOfTask(tuple, task), isOfCall);
+  if (kept !== undefined) return { kind: "ended", ...kept };
+  const late = results.find((one) => one.place === place && isOfCall(one.result));
   if (late !== undefined) {
     emitEvent(config, { type: "result-recovered", ...named });
     return { kind: "ended", result: markRecoveredResult(late.result), values: late.values };
   }
   const { start, wait } = notesOf(tuple, place);
-  if (start > wait && !isSafe) {
+  if (start > wait && !isSafe && !isAsked) {
     const cause = "interrupted";
     emitEvent(config, { type: "call-closed", ...named, cause });
     return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id), values: [] };
@@ -103,4 +121,21 @@ async function lookUp(
       if (isSaved) await note("wait");
     },
   };
+}
+
+/** Whether the thread has gone on from a page's checkpoint. */
+async function isPassed(tuple: CheckpointTuple, { saver, config }: Page): Promise<boolean> {
+  const { checkpoint_id: _, ...place } = config.configurable;
+  const latest = await saver.getTuple({ configurable: place });
+  return latest !== undefined && latest.checkpoint.id !== tuple.checkpoint.id;
+}
+
+/** A call's result among a task's writes, and what the task wrote to the state's own keys. */
+function outcomeIn(
+  writes: ReturnType<typeof writesOfTask>,
+  isOfCall: (message: BaseMessage) => boolean,
+): Pick<LateResult, "result" | "values"> | undefined {
+  const messages = messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : [])));
+  const result = messages.filter(isResult).find(isOfCall);
+  return result && { result, values: writes.filter(([channel]) => channel !== "messages") };
 }

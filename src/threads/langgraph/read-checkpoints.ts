@@ -224,6 +224,10 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
     .filter((interrupt) => !resumed.has(idOf(interrupt)));
 }
 
+export function hasAnswers({ pendingWrites = [] }: CheckpointTuple): boolean {
+  return pendingWrites.some(([, channel]) => channel === RESUME);
+}
+
 /**
  * A checkpoint whose thread went on, for a run that answers its questions again: without their last answers, which
  * LangGraph would prefer to the new ones.

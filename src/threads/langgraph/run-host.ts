@@ -34,6 +34,11 @@ export function taskOf({ configurable }: RunnableConfig): unknown {
   return configurable?.[TASK];
 }
 
+/** Whether a read of a named checkpoint is LangGraph's first of a run, which passes the run's whole config. */
+export function isReadForRun({ configurable, recursionLimit }: RunnableConfig): boolean {
+  return recursionLimit !== undefined && Boolean(configurable?.["checkpoint_id"]);
+}
+
 /** Whether the graph runs as a node of another one, or inside a tool. */
 export function isSubgraphRun({ configurable }: RunnableConfig): boolean {
   return typeof configurable?.[READ] === "function";

@@ -11,9 +11,14 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { hasTasks } from "../langgraph/read-checkpoints.js";
+import { hasAnswers, hasTasks, unanswered } from "../langgraph/read-checkpoints.js";
 import { isSaver, originalOf } from "../langgraph/replace-methods.js";
-import { checkpointOfStep, inheritedCheckpointer, namespaceOfGraph } from "../langgraph/run-host.js";
+import {
+  checkpointOfStep,
+  inheritedCheckpointer,
+  isReadForRun,
+  namespaceOfGraph,
+} from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
 
 /** What is known of the writes to one namespace of a thread. */
@@ -152,8 +157,16 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     const tuple = await Reflect.apply(getTuple, this, given);
     // Some checkpointers return null.
     thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
-    return tuple;
+    if (tuple == null || !isReadForRun(config) || !hasAnswers(tuple)) return tuple;
+    // A run that begins where the thread has gone on answers again.
+    const latest = await Reflect.apply(getTuple, this, [{ configurable: latestOf(config) }]);
+    return latest?.checkpoint.id === tuple.checkpoint.id ? tuple : unanswered(tuple);
   });
+}
+
+function latestOf({ configurable }: RunnableConfig) {
+  const { checkpoint_id: _, ...place } = { ...configurable };
+  return place;
 }
 
 function mayHaveLeft(tuple: CheckpointTuple): boolean {
