@@ -5,11 +5,18 @@ import type { ApprovalRequest, Decision } from "langgraph-tether";
 
 /** What the thread waits for. Also for a page that is opened later. */
 export async function questionsOf(client: Client, threadId: string) {
-  const { tasks } = await client.threads.getState(threadId);
-  return tasks.flatMap(({ interrupts }) => interrupts).map(({ value }) => value as ApprovalRequest);
+  const { tasks } = await client.threads.getState<object>(threadId);
+  const interrupts = tasks.flatMap((task) => task.interrupts);
+  return interrupts.map(({ id = "", value }) => ({ id, request: value as ApprovalRequest }));
 }
 
-/** `decisions[i]` decides on `action_requests[i]` of the question. */
-export function decide(client: Client, threadId: string, assistant: string, decisions: Decision[]) {
-  return client.runs.wait(threadId, assistant, { command: { resume: { decisions } } });
+/** Answers the question with this id. `decisions[i]` decides on `action_requests[i]` of its request. */
+export function decide(
+  client: Client,
+  threadId: string,
+  assistant: string,
+  id: string,
+  decisions: Decision[],
+) {
+  return client.runs.wait(threadId, assistant, { command: { resume: { [id]: { decisions } } } });
 }

@@ -54,6 +54,8 @@ const turnSchema = z.object({
   afterRequired: z.enum(["end", "respond", "auto"]).optional(),
   /** Set once a fallback model has responded instead of the model that the run named in `instead`, or the default. */
   fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
+  /** The calls that the thread has asked a human about. Empty: about several sets of calls, also in earlier turns. */
+  asked: z.string().optional(),
 });
 
 export type Turn = z.infer<typeof turnSchema>;
@@ -134,5 +136,12 @@ export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 export function turnOf({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
   if (turn !== undefined && turn.startedBy === startedBy) return turn;
-  return { startedBy, iterations: 0, toolCalls: 0, consecutiveErrors: 0 };
+  const asked = turn?.asked;
+  return {
+    startedBy,
+    iterations: 0,
+    toolCalls: 0,
+    consecutiveErrors: 0,
+    ...(asked !== undefined && { asked }),
+  };
 }

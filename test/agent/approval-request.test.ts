@@ -123,7 +123,7 @@ it.each<[what: string, given: unknown[], decisions: Decision[]]>([
 ])("readDecisions accepts %s", async (_what, given, decisions) => {
   const answer = await readDecisions({ decisions: given }, tasks, anyDecision, () => undefined);
   const decided = decisions.map((decision, index) => ({ task: tasks[index], decision }));
-  expect(answer).toEqual({ kind: "decisions", decided });
+  expect(answer).toEqual({ kind: "decisions", decided, rest: tasks.slice(decided.length) });
 });
 
 const number = { type: "number" } as const;

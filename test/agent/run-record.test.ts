@@ -48,6 +48,9 @@ const handle = new RunHandle({
   checkpoints: checkpointsOf(undefined),
   maxConcurrency: 1,
   isInTool: false,
+  isEdit: false,
+  hasLateResult: false,
+  namesCheckpoint: false,
   endsAfterInput: false,
 });
 

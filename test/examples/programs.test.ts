@@ -135,8 +135,8 @@ it("Calls of a thread are approved one after the other, with another call beside
   await client.runs.wait(id, "approving", { input: { messages: [{ role: "user", content }] } });
   for (const label of labels) {
     const [question] = await questionsOf(client, id);
-    expect(question?.action_requests[0]?.args).toEqual({ label });
-    await decide(client, id, "approving", [{ type: "approve" }]);
+    expect(question?.request.action_requests[0]?.args).toEqual({ label });
+    await decide(client, id, "approving", question?.id ?? "", [{ type: "approve" }]);
   }
   expect(await questionsOf(client, id)).toEqual([]);
   expect(served.hasLogged("end deaf:approve-1", "end deaf:approve-2")).toBe(true);

@@ -46,6 +46,7 @@ const VARIABLES: { readonly [Option in NamesWith<{ readonly env: true | object }
   toolChoice: oneOf("TOOL_CHOICE", "required", "auto, none or required"),
   terminateOnUnknownCalls: flag("TERMINATE_ON_UNKNOWN_CALLS", true),
   includeDetailedErrors: flag("INCLUDE_DETAILED_ERRORS", false),
+  acceptUnnamedDecisions: flag("ACCEPT_UNNAMED_DECISIONS", true),
   toolTimeoutMs: milliseconds("TOOL_TIMEOUT_MS"),
   maxIterations: count(1, "MAX_ITERATIONS"),
   maxToolCalls: count(0, "MAX_TOOL_CALLS"),

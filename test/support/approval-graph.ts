@@ -85,8 +85,10 @@ export class ApprovalThread {
     return this.run(asInput({ resume }), options);
   }
 
-  decide(...decisions: readonly unknown[]): Promise<unknown> {
-    return this.resume({ decisions });
+  /** Answers the question that waits, by its id. */
+  async decide(...decisions: readonly unknown[]): Promise<unknown> {
+    const [id] = await this.questions();
+    return this.resume(id === undefined ? { decisions } : { [id]: { decisions } });
   }
 
   async messages() {
@@ -103,10 +105,15 @@ export class ApprovalThread {
     return pairedScript((await this.graph.getState(this.config)).values).slice(1);
   }
 
+  /** The ids of the questions that wait. */
+  async questions(): Promise<string[]> {
+    const { tasks } = await this.graph.getState(this.config);
+    return tasks.flatMap(({ interrupts }) => interrupts).map(({ id = "" }) => id);
+  }
+
   /** The number of questions that wait. */
   async waiting(): Promise<number> {
-    const { tasks } = await this.graph.getState(this.config);
-    return tasks.flatMap(({ interrupts }) => interrupts).length;
+    return (await this.questions()).length;
   }
 }
 

@@ -24,6 +24,18 @@ export interface ApprovalTask {
   readonly tasks: readonly AskedTask[];
   /** What was wrong with the last decision, if the question is repeated. */
   readonly problem?: string | undefined;
+  /** Whether the thread has asked about other calls before, so that a decision without a name may be meant for them. */
+  readonly isFollowing?: boolean | undefined;
+}
+
+/**
+ * The calls of a thread's first question, as its turn stores them; empty once the thread has asked about others too.
+ *
+ * @param asked The same before this question; undefined if there was none.
+ */
+export function askedWith(asked: string | undefined, tasks: readonly ToolTask[]): string {
+  const places = toJson(tasks.map(({ place }) => place)) ?? "";
+  return asked === undefined || asked === places ? places : "";
 }
 
 /** The value of an interrupt that asks a human about tool calls. Both spellings list the same entries. */
@@ -41,6 +53,7 @@ export interface ApprovalRequest {
 }
 
 interface ActionRequest {
+  /** The id of the tool call. A decision can name it as `tool_call_id`. */
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -93,31 +106,45 @@ export function approvalRequest(
  * - `edit`: runs the call with other arguments. The tool stays the same.
  * - `reject`: does not run the call, and tells the model the reason.
  * - `respond`: does not run the call. The text is its result.
+ *
+ * With `tool_call_id`, the decision is for the call with this id. Without, it is for the call at its own place.
  */
-export type Decision =
+export type Decision = { tool_call_id?: string | undefined } & (
   | { type: "approve" }
   | { type: "edit"; edited_action: { name: string; args: Record<string, unknown> } }
   | { type: "reject"; message?: string | undefined }
-  | { type: "respond"; message: string };
+  | { type: "respond"; message: string }
+);
 
 const actionSchema = z.strictObject({ name: z.string(), args: z.record(z.string(), z.unknown()) });
+const named = { tool_call_id: z.string().optional() };
 
 const decisionSchema: z.ZodType<Decision> = z.discriminatedUnion("type", [
-  z.strictObject({ type: z.literal("approve") }),
-  z.strictObject({ type: z.literal("edit"), edited_action: actionSchema }),
-  z.strictObject({ type: z.literal("reject"), message: z.string().optional() }),
-  z.strictObject({ type: z.literal("respond"), message: z.string() }),
+  z.strictObject({ ...named, type: z.literal("approve") }),
+  z.strictObject({ ...named, type: z.literal("edit"), edited_action: actionSchema }),
+  z.strictObject({ ...named, type: z.literal("reject"), message: z.string().optional() }),
+  z.strictObject({ ...named, type: z.literal("respond"), message: z.string() }),
 ]);
 
 const answerSchema = z.strictObject({
   decisions: z.array(z.preprocess(inOneSpelling, decisionSchema)).min(1),
+  unnamed: z.literal(true).optional(),
 });
+
+/** An answer, marked as one that does not name its question. The mark is stored with it. */
+export function asUnnamed(answer: Readonly<Record<string, unknown>>): object {
+  return { ...answer, unnamed: true };
+}
 
 /** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and LangGraph's SDK both. */
 function inOneSpelling(decision: unknown): unknown {
-  if (!isRecord(decision) || !("editedAction" in decision)) return decision;
-  const { editedAction, ...rest } = decision;
-  return { edited_action: editedAction, ...rest };
+  if (!isRecord(decision)) return decision;
+  const { editedAction, toolCallId, ...rest } = decision;
+  return {
+    ...(editedAction !== undefined && { edited_action: editedAction }),
+    ...(toolCallId !== undefined && { tool_call_id: toolCallId }),
+    ...rest,
+  };
 }
 
 export interface DecidedTask {
@@ -126,20 +153,28 @@ export interface DecidedTask {
 }
 
 export type ReadDecisions =
-  | { readonly kind: "decisions"; readonly decided: readonly DecidedTask[] }
+  | {
+      readonly kind: "decisions";
+      readonly decided: readonly DecidedTask[];
+      /** The tasks without a decision. */
+      readonly rest: readonly AskedTask[];
+    }
   | { readonly kind: "refused"; readonly problem: string };
 
 /**
- * Accepts all decisions or none. `decisions[i]` answers `action_requests[i]`. There can be fewer decisions than
- * requests. Edited arguments must match the schemas, because the human wrote them.
+ * Accepts all decisions or none. A decision answers the request that it names, or else `decisions[i]` answers
+ * `action_requests[i]`. There can be fewer decisions than requests. Edited arguments must match the schemas, because the
+ * human wrote them.
  *
  * @param schemaOf Contract: returns a tool's schema. Undefined accepts all arguments.
+ * @param mustBeNamed Whether an answer that does not name its question must name its calls.
  */
 export async function readDecisions(
   answer: unknown,
   tasks: readonly AskedTask[],
   ruleFor: RuleFor,
   schemaOf: (toolName: string) => unknown,
+  mustBeNamed = false,
 ): Promise<ReadDecisions> {
   const refuse = (what: string): ReadDecisions => ({
     kind: "refused",
@@ -150,14 +185,25 @@ export async function readDecisions(
     const [issue] = error.issues;
     return refuse(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
   }
-  const { decisions } = data;
+  const { decisions, unnamed = false } = data;
+  if (unnamed && mustBeNamed && decisions.some(({ tool_call_id }) => tool_call_id === undefined))
+    return { kind: "refused", problem: UNNAMED };
   const decided: DecidedTask[] = [];
+  const open = new Set(tasks);
   for (const [index, decision] of decisions.entries()) {
-    const task = tasks[index];
-    if (task === undefined) return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
-    const { name } = task.call;
-    const { allowedDecisions, argsSchema } = ruleFor(name);
     const place = `decisions.${index}`;
+    const { tool_call_id: id } = decision;
+    const [task, ...others] = id === undefined ? tasks.slice(index, index + 1) : tasks.filter(isOf(id));
+    if (others.length > 0) return refuse(`\`${place}.tool_call_id\`: ${others.length + 1} requests have it`);
+    if (task === undefined && id === undefined)
+      return refuse(`${decisions.length} decisions for ${tasks.length} requests`);
+    if (task === undefined) {
+      const known = listWithOr(tasks.map(({ call }) => `\`${call.id}\``));
+      return refuse(`\`${place}.tool_call_id\` is \`${id}\`, but the question is about ${known}`);
+    }
+    const { name } = task.call;
+    if (!open.delete(task)) return refuse(`\`${place}\` is a second decision for \`${task.call.id}\``);
+    const { allowedDecisions, argsSchema } = ruleFor(name);
     if (!allowedDecisions.includes(decision.type)) {
       const allowed = listWithOr(allowedDecisions.map((type) => `\`${type}\``));
       return refuse(`\`${place}.type\` is \`${decision.type}\`, but \`${name}\` allows only ${allowed}`);
@@ -180,8 +226,14 @@ export async function readDecisions(
     }
     decided.push({ task, decision: { ...decision, edited_action: { name, args } } });
   }
-  return { kind: "decisions", decided };
+  return { kind: "decisions", decided, rest: [...open] };
 }
+
+const isOf = (id: string) => (task: AskedTask) => task.call.id === id;
+
+const UNNAMED =
+  "The decision does not say which question it answers, and this thread has asked others. Answer by the question's id, " +
+  "{ resume: { [id]: { decisions: [...] } } }, or name each call: { tool_call_id, type: ... }.";
 
 const FORMS: Readonly<Record<DecisionType, string>> = {
   approve: '{ type: "approve" }',

@@ -28,18 +28,20 @@ type ApproveCommand = Command<unknown, AgentUpdate, "approve" | "tools" | "model
  */
 export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: AgentPlan) {
   return async function approve(
-    { messageId, tasks, problem }: ApprovalTask,
+    { messageId, tasks, problem, isFollowing }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
     const { inputs, record } = runOf(config);
     const { emptyResponse: empty } = inputs;
     const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const answer = await readDecisions(given, tasks, ruleFor, (name) => tools.get(name)?.schema);
+    const mustBeNamed = isFollowing === true && !settings.acceptUnnamedDecisions;
+    const schemaOf = (name: string) => tools.get(name)?.schema;
+    const answer = await readDecisions(given, tasks, ruleFor, schemaOf, mustBeNamed);
     const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
     if (answer.kind === "refused")
-      return new Command({ goto: [askAgain({ tasks, problem: answer.problem })] });
-    const { decided } = answer;
+      return new Command({ goto: [askAgain({ tasks, problem: answer.problem, isFollowing })] });
+    const { decided, rest } = answer;
     const results: BaseMessage[] = [];
     const sends: Send<"tools" | "approve", ToolTask | ApprovalTask>[] = [];
     const answerWith = (task: ToolTask, outcome: CallOutcome) =>
@@ -52,8 +54,7 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
       else if (decision.type === "reject") answerWith(task, { kind: "declined", reason: decision.message });
       else answerWith(task, { kind: "returned", value: decision.message });
     }
-    const rest = tasks.slice(decided.length);
-    if (rest.length > 0) sends.push(askAgain({ tasks: rest }));
+    if (rest.length > 0) sends.push(askAgain({ tasks: rest, isFollowing: true }));
     record.tally.addResults(results.length);
     return new Command({
       update: { messages: [...editedMessage(messageId, decided, config), ...results] },

@@ -22,7 +22,7 @@ import { runOf } from "../run/handle.js";
 import { type ApprovalScene, approvalScene } from "../settings/approval-rules.js";
 import type { LoopLimits } from "../settings/settings.js";
 import { afterRequired, type ToolChoice } from "../settings/tools.js";
-import type { ApprovalTask } from "./approval-request.js";
+import { type ApprovalTask, askedWith } from "./approval-request.js";
 
 /** What the model node writes, and where the run goes next. */
 export interface Dispatched {
@@ -80,11 +80,18 @@ export async function dispatchCalls(
     return made;
   };
   const mayBeServed = runOf(config).inputs.middleware.function.length > 0;
-  const questions = await Promise.all(own.map((task) => callPolicy.questionFor(task, scene, mayBeServed)));
-  const waiting = questions.filter((asked) => asked !== undefined);
+  const approvals = await Promise.all(own.map((task) => callPolicy.questionFor(task, scene, mayBeServed)));
+  const waiting = approvals.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
-  const free = own.filter((_, index) => questions[index] === undefined);
-  const question: ApprovalTask = { messageId: message.id ?? "", tasks: waiting };
+  const free = own.filter((_, index) => approvals[index] === undefined);
+  // Another branch can have asked too.
+  const asked = runOf(config).inputs.namesCheckpoint ? "" : turn.asked;
+  const questions = waiting.length === 0 ? turn.asked : askedWith(asked, waiting);
+  const question: ApprovalTask = {
+    messageId: message.id ?? "",
+    tasks: waiting,
+    isFollowing: questions === "",
+  };
   const sends = [
     ...free.map((task) => sendCall(task, tools, config)),
     ...(waiting.length > 0 ? [new Send("approve", question)] : []),
@@ -96,7 +103,12 @@ export async function dispatchCalls(
   return {
     update: {
       messages: [message, ...answered.values()],
-      turn: { ...turn, toolCalls, ...(required !== undefined && { afterRequired: follows }) },
+      turn: {
+        ...turn,
+        toolCalls,
+        ...(questions !== undefined && { asked: questions }),
+        ...(required !== undefined && { afterRequired: follows }),
+      },
     },
     goto: isEnd ? END : sends,
     refused: answered.size,

@@ -18,7 +18,7 @@ import { isUsed } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
 import { runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
-import type { ApprovalTask } from "./approval-request.js";
+import { type ApprovalTask, askedWith } from "./approval-request.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;
 type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
@@ -63,8 +63,11 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
       ...(isUsed(usage) && { threadUsage: usage }),
     };
     const question = asksNext ? pendingApprovals(calls.filter(({ isPending }) => isPending)) : undefined;
+    const isFollowing = question !== undefined && askedWith(state.turn?.asked, question.tasks) === "";
     const whole =
-      question === undefined ? update : new Command({ update, goto: [new Send("approve", question)] });
+      question === undefined
+        ? update
+        : new Command({ update, goto: [new Send("approve", { ...question, isFollowing })] });
     // Several writes to one key need several updates. LangGraph takes a list of them only if it contains a command.
     const others = values.map(
       ([key, value]) => new Command<unknown, AgentUpdate, "approve">({ update: { [key]: value } }),

@@ -3,7 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { type BaseStore, type CheckpointTuple, isCommand } from "@langchain/langgraph";
-import { InvalidCommandError } from "../../errors.js";
+import { isResult } from "../../history/result.js";
+import { isUserMessage } from "../../history/summary.js";
 import { checkSettings, countFrom } from "../../shared/check-settings.js";
 import { defined, isRecord } from "../../shared/values.js";
 import type { Reader } from "../../shared/waiting.js";
@@ -11,6 +12,7 @@ import { givenKeys, hasInput, historyIn } from "../../threads/ended-runs.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import { newWords } from "../../threads/new-words.js";
 import { isKeyOf } from "../../threads/own-state.js";
 import type { RunSaver } from "../../threads/saver/run-saver.js";
 import { missingCheckpointer, threadIdOf } from "../../threads/stores.js";
@@ -18,8 +20,9 @@ import { warnOfNoArchive } from "../../threads/summary/shared-settings.js";
 import type { MiddlewareByKind } from "../middleware/middleware.js";
 import { type AgentPlan, planRun } from "../plan.js";
 import { type RunContext, warnOfMisplaced, withoutSettings } from "../settings/run-context.js";
+import { admitAnswer } from "./answer.js";
 import { type RunInputs, runHandleOf } from "./handle.js";
-import { admitInput, type ReadThread, type SentMessages } from "./input.js";
+import { admitInput, type ReadThread, type SentMessages, withMessages } from "./input.js";
 
 /** What is known about a run before it begins. */
 export interface RunStart {
@@ -65,15 +68,19 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   if (!isSubgraph) warnOfMisplaced(options, plan.settings);
   const readHistory = usesArchive ? () => readStart(run) : undefined;
   const { sent, ...admitted } = await admitInput(received, plan, { isSubgraph, readThread, readHistory });
-  if (!isSubgraph) await assertQuestion(run, admitted.input);
-  const isRetry = await isSentAgain(run, admitted.input, sent);
+  const { words, ...news } =
+    isSubgraph || admitted.endsAfterInput ? NO_NEWS : await readNews(run, sent.messages);
+  const input = words === undefined ? admitted.input : withMessages(admitted.input, words);
+  const answered = await readAnswer(run, input, isSubgraph);
+  const isRetry = await isSentAgain(run, input, { ...sent, messages: words ?? sent.messages });
   const maxConcurrency = readMaxConcurrency(options);
   const settings = planRun(plan, options.context, isSubgraph);
   const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
   return {
     ...run,
     ...admitted,
-    input: isRetry ? null : admitted.input,
+    ...news,
+    input: isRetry ? null : answered,
     events: [...run.startEvents, ...admitted.events],
     isSubgraph,
     settings,
@@ -83,7 +90,32 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
     checkpoints: watched.checkpoints,
     ownState: plan.ownState,
     isInTool: runHandleOf(options) !== undefined,
+    namesCheckpoint: !isSubgraph && options.configurable?.["checkpoint_id"] !== undefined,
   };
+}
+
+const NO_NEWS = { words: undefined, isEdit: false, hasLateResult: false } as const;
+
+/** What the input says that its thread does not have. `words` replaces its messages, if they must be other ones. */
+async function readNews(run: AgentRun<unknown>, sent: readonly BaseMessage[]) {
+  const isKnown = sent.some(
+    (message) => isResult(message) || (isUserMessage(message) && message.id !== undefined),
+  );
+  const history = isKnown ? await readStart(run) : [];
+  if (history.length === 0) return NO_NEWS;
+  const { messages, ...news } = newWords(history, sent);
+  return { ...news, words: messages === sent ? undefined : messages };
+}
+
+/** The input, whose answer is checked. A parent graph's is passed on. */
+async function readAnswer(run: AgentRun<unknown>, input: unknown, isSubgraph: boolean): Promise<unknown> {
+  const { options, watched } = run;
+  const threadId = threadIdOf(options);
+  const isAnswer = isCommand(input) && input.update === undefined;
+  if (isSubgraph || !isAnswer || watched.checkpointer === undefined || threadId === undefined) return input;
+  const checkpointId = options.configurable?.["checkpoint_id"];
+  const { read } = watched.checkpoints;
+  return admitAnswer(input, { threadId, checkpointId, start: await peekStart(run), read });
 }
 
 /** The checkpoint that the run begins on. The run itself does not read it again. */
@@ -91,19 +123,6 @@ async function peekStart({ options, watched }: AgentRun<unknown>): Promise<Check
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (thread_id === undefined) return undefined;
   return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
-}
-
-/**
- * @throws InvalidCommandError for a decision on a thread without a checkpoint. LangGraph would end the run silently.
- */
-async function assertQuestion(run: AgentRun<unknown>, input: unknown): Promise<void> {
-  const { options, watched } = run;
-  const isDecision = isCommand(input) && input.update === undefined;
-  if (!isDecision || watched.checkpointer === undefined || threadIdOf(options) === undefined) return;
-  if ((await peekStart(run)) === undefined)
-    throw new InvalidCommandError(
-      `Expected \`resume\` to answer a question, but the thread \`${threadIdOf(options)}\` has no run that could wait for it.`,
-    );
 }
 
 /** The messages that the run begins on. */

@@ -81,6 +81,9 @@ export function runOf(config: RunnableConfig): RunHandle {
       maxConcurrency: Number.POSITIVE_INFINITY,
       isInTool: false,
       endsAfterInput: false,
+      isEdit: false,
+      hasLateResult: false,
+      namesCheckpoint: false,
     })
   );
 }
@@ -261,6 +264,12 @@ export interface RunInputs {
   readonly isInTool: boolean;
   /** Whether the run only stores its input, without asking the model. */
   readonly endsAfterInput: boolean;
+  /** Whether the input gives a message of the thread other words, which begins a turn. */
+  readonly isEdit: boolean;
+  /** Whether the input has a result that the thread lacked, which the model is told even after its final response. */
+  readonly hasLateResult: boolean;
+  /** Whether the caller named the checkpoint that the run begins on. */
+  readonly namesCheckpoint: boolean;
   /** The empty value that the caller resumed the run with; undefined if there was none. */
   readonly emptyResponse?: string | undefined;
 }

@@ -131,6 +131,12 @@ export const TOOL_SETTINGS = {
     env: { read: readNames, expects: "names of tools separated by commas" },
   },
   /**
+   * Whether a decision counts that names neither its question nor its calls, although the thread has asked about other
+   * calls before. agent-chat-ui sends such, and a page that still shows an earlier question does too. If not, the
+   * question is asked again. Default: false.
+   */
+  acceptUnnamedDecisions: { ...flag, default: false, env: true },
+  /**
    * Whether the model may (`auto`), must not (`none`) or must (`required`) call a tool. An object can name the
    * required tool and say what happens after its result. Default: `auto`.
    */

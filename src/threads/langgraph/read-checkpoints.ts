@@ -221,7 +221,7 @@ export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unkn
   return pendingWrites
     .filter(([task, channel]) => channel === INTERRUPT && !resumed.has(task))
     .flatMap(([, , value]) => [value].flat())
-    .filter((interrupt) => !resumed.has(idOf(interrupt)));
+    .filter((interrupt) => !resumed.has(idOfInterrupt(interrupt)));
 }
 
 export function hasAnswers({ pendingWrites = [] }: CheckpointTuple): boolean {
@@ -237,7 +237,7 @@ export function hasAnswers({ pendingWrites = [] }: CheckpointTuple): boolean {
 export function unanswered(tuple: CheckpointTuple, answer?: unknown): CheckpointTuple {
   const { pendingWrites = [] } = tuple;
   const questions = pendingWrites.flatMap(([task, channel, value]) =>
-    channel === INTERRUPT ? [value].flat().map((interrupt) => ({ id: idOf(interrupt), task })) : [],
+    channel === INTERRUPT ? [value].flat().map((interrupt) => ({ id: idOfInterrupt(interrupt), task })) : [],
   );
   const named = questions.filter(({ id }) => isRecord(answer) && Object.hasOwn(answer, id));
   const asked = new Set(named.flatMap(({ id, task }) => [id, task]));
@@ -269,8 +269,21 @@ export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string
   return pendingWrites.some(([task, channel]) => task === id && channel === INTERRUPT);
 }
 
-function idOf(interrupt: unknown): string {
+export function idOfInterrupt(interrupt: unknown): string {
   return textIn(interrupt, "id") ?? "";
+}
+
+/** The questions of a checkpoint, also those that were answered; or only those of tasks that have not finished. */
+export function interruptsAt({ pendingWrites = [] }: CheckpointTuple, { isFinished = true } = {}): unknown[] {
+  const finished = new Set(pendingWrites.flatMap(([task, channel]) => (isOutput(channel) ? task : [])));
+  return pendingWrites.flatMap(([task, channel, value]) =>
+    channel === INTERRUPT && (isFinished || !finished.has(task)) ? [value].flat() : [],
+  );
+}
+
+/** Whether a task wrote it to the state, to a node, or as a task: LangGraph's notes begin and end with underscores. */
+function isOutput(channel: string): boolean {
+  return channel === TASKS || !channel.startsWith("__");
 }
 
 /** Whether the checkpoint has been resumed with this value before. */
@@ -293,7 +306,7 @@ export async function saveResumeValue(
   tuple: CheckpointTuple,
   value: unknown,
 ): Promise<void> {
-  const waiting = new Set(waitingInterrupts(tuple).map(idOf));
+  const waiting = new Set(waitingInterrupts(tuple).map(idOfInterrupt));
   if (waiting.size === 0) return;
   const byId = isRecord(value) ? Object.entries(value) : [];
   const namesInterrupts = byId.length > 0 && byId.every(([id]) => waiting.has(id));

@@ -109,17 +109,19 @@ describe.each(SAVERS)("with a $name, a delta channel and the durability exit", (
       ["tool: did x", "ai: fine", "human: never mind", "ai: fine"],
       ["x"],
     ],
-    [
-      "has another decision has another result",
-      asInput({ resume: { decisions: [edit({ label: "y" })] } }),
-      ["tool: did y", "ai: fine"],
-      ["x", "y"],
-    ],
   ])("a run that %s, and the tool is not run again for nothing", async (_title, input, lines, runs) => {
     const delta = { messagesChannel: "delta" } as const;
     const thread = await waitingThread(create(), { durability: "exit" }, "before the checkpoint", delta);
     await thread.die(APPROVED);
     expect(await thread.lines(input)).toEqual(["human: go", "ai> risky", ...lines]);
     expect(thread.runs).toEqual(runs);
+  });
+
+  it("a run that has another decision is refused, because the first one counts", async () => {
+    const thread = await waitingThread(create(), { durability: "exit" }, "before the checkpoint");
+    await thread.die(APPROVED);
+    const other = asInput({ resume: { decisions: [edit({ label: "y" })] } });
+    await expect(thread.lines(other)).rejects.toThrow("has none that waits");
+    expect(await thread.lines(null)).toEqual(["human: go", "ai> risky", "tool: did x", "ai: fine"]);
   });
 });

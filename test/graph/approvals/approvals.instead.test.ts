@@ -30,8 +30,8 @@ describe("a message instead of a decision", () => {
     expect(await thread.pairedScript()).toEqual(lines);
     expect(thread.runs).toEqual(["free:1"]);
 
-    // An answer that comes too late answers nothing, and the thread goes on.
-    await thread.decide(approve, approve);
+    // An answer that comes too late is refused, and the thread goes on.
+    await expect(thread.decide(approve, approve)).rejects.toThrow("has none that waits");
     expect(thread.runs).toEqual(["free:1"]);
     expect(askedLabels(await thread.say("another"))).toEqual(["4"]);
     await thread.decide(approve);

@@ -203,7 +203,7 @@ describe("settings that would switch approvals off", () => {
   it("are not replaced by an answer to another question", async () => {
     const { thread, expectUntouched } = await halted();
     const answer = thread.resume({ ["0".repeat(32)]: { decisions: [approve] } });
-    await expect(answer).rejects.toThrow("Unknown or already-consumed interrupt");
+    await expect(answer).rejects.toThrow("Expected `resume` to name a question that waits");
     await expectUntouched();
   });
 });

@@ -126,7 +126,10 @@ describe("what a run has come to", () => {
   });
 
   it("is what it waits with, each time that it waits", async () => {
-    const { run, results } = watched([two(), "done"], { requireApproval: ["fast"] });
+    const { run, results } = watched([two(), "done"], {
+      requireApproval: ["fast"],
+      acceptUnnamedDecisions: true,
+    });
     const reject = () => new Command({ resume: { decisions: [{ type: "reject", message: "no" }] } });
     expect(await run()).toBe("ai> fast fast");
     expect(await run(reject())).toMatch(/^tool/);

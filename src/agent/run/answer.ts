@@ -1,0 +1,121 @@
+/** What a client resumes a run with: it must answer a question that waits, and counts once. */
+
+import { type CheckpointTuple, Command, isCommand } from "@langchain/langgraph";
+import { InvalidCommandError } from "../../errors.js";
+import { listWithOr } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { fieldsOfCommand } from "../../threads/commands.js";
+import { walkBack } from "../../threads/ended-runs.js";
+import {
+  hasAnswers,
+  hasTasks,
+  idOfInterrupt,
+  interruptsAt,
+  isResumedWith,
+  nodesToEnter,
+  sentNodes,
+  sentTasks,
+  waitingInterrupts,
+} from "../../threads/langgraph/read-checkpoints.js";
+import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
+import { asUnnamed } from "../calls/approval-request.js";
+
+interface AnsweredThread {
+  readonly threadId: string;
+  /** The checkpoint that the caller named. */
+  readonly checkpointId: unknown;
+  /** The checkpoint that the run begins on. Undefined: there is none. */
+  readonly start: CheckpointTuple | undefined;
+  readonly read: WatchedCheckpoints["read"];
+}
+
+/**
+ * The run's input, if its answer reaches a question. An answer that its thread has already, and has not acted on, is one
+ * that is sent again after a crash: it continues the run. An answer that names no question is marked.
+ *
+ * @throws InvalidCommandError for an answer to a question that was answered, declined, or asked by another agent.
+ * LangGraph would end the run silently.
+ */
+export async function admitAnswer(
+  input: unknown,
+  { threadId, checkpointId, start, read }: AnsweredThread,
+): Promise<unknown> {
+  if (!isCommand(input) || input.resume === undefined || input.resume === null) return input;
+  const thread = `the thread \`${threadId}\``;
+  const refuse = (what: string) => new InvalidCommandError(`Expected \`resume\` to ${what}`);
+  if (start === undefined)
+    throw refuse(`answer a question, but ${thread} has no run that could wait for it.`);
+  const latest =
+    checkpointId === undefined
+      ? start
+      : await read?.({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
+  const isPassed = latest !== undefined && latest.checkpoint.id !== start.checkpoint.id;
+  const open = isPassed ? interruptsAt(start) : openQuestions(start);
+  const ids = idsIn(input.resume);
+  const isUnnamed = checkpointId === undefined && ids.length === 0 && open.every(isApproval);
+  const answer = isUnnamed ? marked(input) : input;
+  const known = open.map(idOfInterrupt);
+  const strange = ids.filter((id) => !known.includes(id));
+  if (open.length > 0 && strange.length === 0) {
+    if (asksHere(start)) return answer;
+    const nodes = listWithOr([...nodesToEnter(start), ...sentNodes(start)].map((node) => `\`${node}\``));
+    throw refuse(
+      `answer a question of this agent, but ${thread} waits in ${nodes} of another one. Answer it there, or send a ` +
+        "message, which declines the calls.",
+    );
+  }
+  if (await isSentAgain(start, read, [answer, input])) return answer;
+  if (open.length === 0)
+    throw refuse(
+      `answer a question, but ${thread} has none that waits. It was answered before, or a message declined it. ` +
+        "The state shows what waits, and the input `null` continues a run.",
+    );
+  throw refuse(
+    `name a question that waits, but ${thread} waits for ${listWithOr(known.map((id) => `\`${id}\``))}, and not for ` +
+      `${listWithOr(strange.map((id) => `\`${id}\``))}: it was answered or declined before, or is of another thread.`,
+  );
+}
+
+/** The ids of the questions that an answer names. An interrupt's id is a hash. */
+function idsIn(resume: unknown): string[] {
+  const keys = isRecord(resume) ? Object.keys(resume) : [];
+  return keys.every((key) => /^[0-9a-f]{32}$/.test(key)) ? keys : [];
+}
+
+/** A task of ours asks once. A tool can ask several times, so it may wait for another answer. */
+function openQuestions(tuple: CheckpointTuple): unknown[] {
+  const waiting = new Set(waitingInterrupts(tuple));
+  return interruptsAt(tuple, { isFinished: false }).filter((one) => !isApproval(one) || waiting.has(one));
+}
+
+function isApproval(interrupt: unknown): boolean {
+  const value: unknown = Object(interrupt).value;
+  return isRecord(value) && Array.isArray(value["action_requests"]) && Array.isArray(value["actionRequests"]);
+}
+
+function marked(command: Command): Command {
+  const { resume, ...rest } = fieldsOfCommand(command);
+  return isRecord(resume) ? new Command({ ...rest, resume: asUnnamed(resume) }) : command;
+}
+
+/** Whether the run waits in a node of this graph. */
+function asksHere(tuple: CheckpointTuple): boolean {
+  return sentNodes(tuple).includes("approve") || sentTasks(tuple).length > 0;
+}
+
+/** Whether an unfinished run has this answer. */
+async function isSentAgain(
+  start: CheckpointTuple,
+  read: WatchedCheckpoints["read"],
+  forms: readonly Command[],
+): Promise<boolean> {
+  if (!hasTasks(start)) return false;
+  for await (const { checkpoint, fate } of walkBack(start, read, SEARCH)) {
+    if (fate !== "continued") return false;
+    if (hasAnswers(checkpoint)) return forms.some(({ resume }) => isResumedWith(checkpoint, resume));
+  }
+  return false;
+}
+
+/** A run takes few supersteps between two questions. */
+const SEARCH = { fate: "continued", most: 40 } as const;

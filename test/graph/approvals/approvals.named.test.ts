@@ -1,0 +1,195 @@
+/** Which question a decision answers. A page can still show an earlier one. */
+
+import type { AIMessage } from "@langchain/core/messages";
+import { Command, MemorySaver } from "@langchain/langgraph";
+import { createAgent, humanInTheLoopMiddleware } from "langchain";
+import { describe, expect, it } from "vitest";
+import { type AgentGraphOptions, createAgentGraph, InvalidCommandError } from "../../../src/index.js";
+import {
+  ApprovalThread,
+  approvalThread,
+  approve,
+  askedLabels,
+  countingTools,
+  edit,
+  questionsOf,
+  reject,
+} from "../../support/approval-graph.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { scripted } from "../../support/scripted-model.js";
+import { user } from "../../support/thread.js";
+
+const risky = (label: string, id = label) => ["risky", { label }, id] as const;
+const named = (id: string, decision: object = approve) => ({ ...decision, tool_call_id: id });
+
+/** A thread whose model gives these responses, and then is done. */
+const open = (responses: readonly AIMessage[], options: Partial<AgentGraphOptions> = {}) =>
+  approvalThread([], { model: new FunctionModel(({ index }) => responses[index] ?? "Done."), ...options });
+
+/** A thread that has asked about the call `10`, and now asks about the call `999`. */
+async function withSecondQuestion(
+  between: "a rejection" | "a message",
+  options: Partial<AgentGraphOptions> = {},
+) {
+  const thread = open([calls(risky("10")), calls(risky("999"))], options);
+  await thread.say("go");
+  const [stale = ""] = await thread.questions();
+  const asked = await (between === "a rejection" ? thread.decide(reject()) : thread.say("never mind"));
+  expect(askedLabels(asked)).toEqual(["999"]);
+  return { thread, stale };
+}
+
+describe.each(["a rejection", "a message"] as const)("after a question that ended with %s", (between) => {
+  it("a decision without a name approves nothing, and the question is asked again", async () => {
+    const { thread } = await withSecondQuestion(between);
+    for (const _ of [1, 2, 3]) {
+      const [again] = questionsOf(await thread.resume({ decisions: [approve] }));
+      expect(again?.problem).toContain("does not say which question it answers");
+    }
+    expect(thread.runs).toEqual([]);
+    await thread.decide(approve);
+    expect(thread.runs).toEqual(["risky:999"]);
+  });
+
+  it("a decision counts that names its call, but not one that names the earlier call", async () => {
+    const { thread } = await withSecondQuestion(between);
+    const [again] = questionsOf(await thread.resume({ decisions: [named("10")] }));
+    expect(again?.problem).toContain("`decisions.0.tool_call_id` is `10`, but the question is about `999`");
+    expect(thread.runs).toEqual([]);
+    await thread.resume({ decisions: [named("999")] });
+    expect(thread.runs).toEqual(["risky:999"]);
+  });
+
+  it("a decision for the earlier question is refused", async () => {
+    const { thread, stale } = await withSecondQuestion(between);
+    const late = thread.resume({ [stale]: { decisions: [approve] } });
+    await expect(late).rejects.toThrow(InvalidCommandError);
+    await expect(late).rejects.toThrow(`and not for \`${stale}\``);
+    expect(thread.runs).toEqual([]);
+    expect(await thread.waiting()).toBe(1);
+  });
+
+  it("a decision without a name counts if the agent accepts it", async () => {
+    const { thread } = await withSecondQuestion(between, { acceptUnnamedDecisions: true });
+    await thread.resume({ decisions: [approve] });
+    expect(thread.runs).toEqual(["risky:999"]);
+  });
+
+  it("a decision without a name stays refused in the run that continues after a crash", async () => {
+    const { thread } = await withSecondQuestion(between);
+    const stopped = new AbortController();
+    const run = thread.resume({ decisions: [approve] }, { signal: stopped.signal });
+    stopped.abort();
+    await run.catch(() => {});
+    await thread.run(null);
+    expect(thread.runs).toEqual([]);
+    expect(await thread.waiting()).toBe(1);
+  });
+});
+
+describe("a question that is answered twice", () => {
+  it.each(["by its id", "without an id"])("counts once, %s: the second answer is told so", async (how) => {
+    const thread = open([calls(risky("10"))]);
+    await thread.say("go");
+    const [id = ""] = await thread.questions();
+    const answer = { decisions: [approve] };
+    const click = () => thread.resume(how === "by its id" ? { [id]: answer } : answer);
+    const [first, second] = await Promise.allSettled([click(), click()]);
+    expect(first.status).toBe("fulfilled");
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "INVALID_COMMAND" } });
+    expect(thread.runs).toEqual(["risky:10"]);
+  });
+
+  it("counts once, also where the model asks at once for another call", async () => {
+    const thread = open([calls(risky("10")), calls(risky("999"))]);
+    await thread.say("go");
+    const click = () => thread.resume({ decisions: [approve] });
+    await Promise.allSettled([click(), click()]);
+    expect(thread.runs).toEqual(["risky:10"]);
+    expect(await thread.waiting()).toBe(1);
+  });
+});
+
+describe("a question about several calls", () => {
+  const asking = async () => {
+    const thread = open([calls(risky("1"), risky("2"), risky("3"))]);
+    await thread.say("go");
+    return thread;
+  };
+
+  it("takes decisions by the names of the calls, in any order", async () => {
+    const thread = await asking();
+    const asked = await thread.resume({ decisions: [named("3"), named("1", edit({ label: "one" }))] });
+    expect(askedLabels(asked)).toEqual(["2"]);
+    await thread.resume({ decisions: [named("2", reject())] });
+    expect(thread.runs.toSorted()).toEqual(["risky:3", "risky:one"]);
+  });
+
+  it("is asked again if a decision names another call, or two name the same", async () => {
+    const thread = await asking();
+    for (const [decisions, problem] of [
+      [[named("4")], "is `4`, but the question is about `1`, `2` or `3`"],
+      [[named("1"), named("1", reject())], "is a second decision for `1`"],
+      [[approve, named("1")], "is a second decision for `1`"],
+    ] as const) {
+      const [again] = questionsOf(await thread.resume({ decisions }));
+      expect(again?.problem).toContain(problem);
+    }
+    expect(thread.runs).toEqual([]);
+  });
+
+  it("is not answered for the other calls by a second click on the first", async () => {
+    const thread = await asking();
+    await thread.resume({ decisions: [approve] });
+    await thread.resume({ decisions: [approve] });
+    expect(thread.runs).toEqual(["risky:1"]);
+  });
+
+  it("takes no name that two calls have", async () => {
+    const thread = open([calls(risky("1", "same"), risky("2", "same"))]);
+    const [asked] = questionsOf(await thread.say("go"));
+    const ids = asked?.action_requests.map(({ id }) => id) ?? [];
+    const decided = await thread.resume({ decisions: [named("same")] });
+    if (new Set(ids).size === 2) expect(thread.runs).toEqual(["risky:1"]);
+    else expect(questionsOf(decided)[0]?.problem).toContain("2 requests have it");
+  });
+});
+
+describe("a decision that reaches no question", () => {
+  it("is refused on a finished thread", async () => {
+    const thread = open([calls(risky("10"))]);
+    await thread.say("go");
+    const [id = ""] = await thread.questions();
+    await thread.decide(approve);
+    for (const resume of [{ decisions: [approve] }, { [id]: { decisions: [approve] } }])
+      await expect(thread.resume(resume)).rejects.toThrow("has none that waits");
+    expect(thread.runs).toEqual(["risky:10"]);
+  });
+
+  it("is refused where another agent asks", async () => {
+    const { runs, tools } = countingTools();
+    const checkpointer = new MemorySaver();
+    const other = createAgent({
+      model: scripted(calls(risky("10"))),
+      tools,
+      checkpointer,
+      middleware: [humanInTheLoopMiddleware({ interruptOn: { risky: true } } as never)],
+    } as never);
+    const options = { model: scripted("Done."), tools, requireApproval: ["risky"], checkpointer };
+    const thread = new ApprovalThread(createAgentGraph(options), runs);
+    await other.invoke(user("go") as never, thread.config);
+    await expect(thread.resume({ decisions: [approve] })).rejects.toThrow(
+      "waits in `HumanInTheLoopMiddleware.after_model` of another one",
+    );
+    expect(runs).toEqual([]);
+    await thread.say("Are you there?");
+    expect(runs).toEqual([]);
+    expect(await thread.pairedScript()).toContain("ai: Done.");
+    const late = other.graph.invoke(
+      new Command({ resume: { decisions: [approve] } }) as never,
+      thread.config,
+    );
+    await late.catch(() => {});
+    expect(runs).toEqual([]);
+  });
+});
