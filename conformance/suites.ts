@@ -1,6 +1,7 @@
 /** The suites, in the order of the table. */
 
 import type { Suite } from "./suite.js";
+import { aborts } from "./suites/aborts.js";
 import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
@@ -23,4 +24,5 @@ export const SUITES: readonly Suite[] = [
   windows,
   server,
   kills,
+  aborts,
 ];
