@@ -6,6 +6,8 @@ import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
 import { kills } from "./suites/kills.js";
 import { refusals } from "./suites/refusals.js";
+import { repeats } from "./suites/repeats.js";
+import { resumes } from "./suites/resumes.js";
 import { server } from "./suites/server.js";
 import { sound } from "./suites/sound.js";
 import { streams } from "./suites/streams.js";
@@ -25,4 +27,6 @@ export const SUITES: readonly Suite[] = [
   server,
   kills,
   aborts,
+  resumes,
+  repeats,
 ];

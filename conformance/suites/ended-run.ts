@@ -26,6 +26,7 @@ export type Durability = (typeof DURABILITIES)[number];
 
 export type RunTool = (label: string, runtime: ToolRuntime) => unknown;
 
+/** The tools of every thread. Those that wait do it once for a call: if it is started again, nothing holds it up. */
 const TOOLS = {
   /** Returns at once. */
   fast: async (label) => `fast done ${label}`,
@@ -35,6 +36,7 @@ const TOOLS = {
   /** Does not end, even if its run is aborted. */
   deaf: () => new Promise(() => {}),
 } as const satisfies Readonly<Record<string, RunTool>>;
+const WAITING: readonly string[] = ["heedful", "deaf"] satisfies readonly (keyof typeof TOOLS)[];
 
 /** A moment of a run in which the model calls tools. */
 export interface Moment {
@@ -91,8 +93,9 @@ function openThread(
     tool(
       async (args: { label: string }, runtime: ToolRuntime) => {
         const call = `${name} ${args.label}`;
+        const isAgain = begun.includes(call) && WAITING.includes(name);
         begun.push(call);
-        const result = await run(args.label, runtime);
+        const result = isAgain ? `${name} done again` : await run(args.label, runtime);
         ended.push(call);
         return result;
       },
@@ -225,9 +228,9 @@ export async function judge(thread: Thread, { said, finished }: Expected): Promi
   return PASS;
 }
 
-/** The calls that have begun more than once, as a fault. Undefined: there are none. */
-export function startedTwice({ begun }: Thread): Outcome | undefined {
-  const again = begun.find((call, index) => begun.indexOf(call) !== index);
+/** A call that was started more than once, as a fault. Undefined: there is none. */
+export function startedTwice({ begun }: Thread, except?: string): Outcome | undefined {
+  const again = begun.find((call, index) => begun.indexOf(call) !== index && call.split(" ")[0] !== except);
   return again === undefined ? undefined : fault(`The call "${again}" was started again.`, undefined, begun);
 }
 
