@@ -1,7 +1,6 @@
 /** What the kit needs of an implementation. Each is described by one adapter in `adapters/`. */
 
 import type { StoredMessage } from "@langchain/core/messages";
-import type { StateSchema, StateSchemaFields } from "@langchain/langgraph";
 
 /** The hosts that a case can ask. Their addresses are those of the strict provider of the tests. */
 export type Host =
@@ -90,7 +89,7 @@ export interface GraphParts {
   /** The names of the tools whose calls wait for a human. Only for those that have approvals. */
   readonly approvals?: readonly string[];
   /** Keys of the state beside `messages`: a `StateSchema`. */
-  readonly stateSchema?: StateSchema<StateSchemaFields>;
+  readonly stateSchema?: { readonly fields: object };
 }
 export type MakeGraph = (parts: GraphParts) => AnyGraph;
 

@@ -4,7 +4,9 @@ import type { Suite } from "./suite.js";
 import { aborts } from "./suites/aborts.js";
 import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
+import { keys } from "./suites/keys.js";
 import { kills } from "./suites/kills.js";
+import { nested } from "./suites/nested.js";
 import { refusals } from "./suites/refusals.js";
 import { repeats } from "./suites/repeats.js";
 import { resumes } from "./suites/resumes.js";
@@ -29,4 +31,6 @@ export const SUITES: readonly Suite[] = [
   aborts,
   resumes,
   repeats,
+  keys,
+  nested,
 ];

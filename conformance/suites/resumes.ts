@@ -18,6 +18,7 @@ import {
 } from "./ended-run.js";
 
 const HEEDFUL: Moment = { calls: ["fast", "heedful"], ended: 1 };
+const FINISHED: Moment = { calls: ["fast", "fast"], ended: 2, holds: "before" };
 const DEAF: Moment = { calls: ["fast", "deaf"], ended: 1 };
 /** The first call asks, and the other one runs beside the question. */
 const BESIDE: Moment = { calls: ["ask", "heedful"], ended: 0 };
@@ -98,6 +99,10 @@ export const resumes = suiteOfThreads(
     ...DURABILITIES.flatMap((durability) => [
       [`cancelled, then null: ${durability}`, ended("cancel", HEEDFUL, durability)],
       [`cancelled, a tool ignores it, then null: ${durability}`, ended("cancel", DEAF, durability)],
+      [
+        `cancelled when all tools have finished, then null: ${durability}`,
+        ended("cancel", FINISHED, durability),
+      ],
       [`cancelled beside a tool's question, then the answer: ${durability}`, askedBeside(durability)],
       [`cancelled beside an approval, then the decision: ${durability}`, approvedBeside(durability)],
       [
