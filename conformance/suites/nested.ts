@@ -60,7 +60,7 @@ const play =
 const ROWS: readonly (readonly [moment: keyof typeof MOMENTS, durabilities: readonly Durability[]])[] = [
   ["one of two tools has finished", DURABILITIES],
   ["one of two tools has finished, and the other ignores the abort", ["async"]],
-  ["both tools have finished", ["async"]],
+  ["both tools have finished", DURABILITIES],
 ];
 
 export const nested = suiteOfThreads(

@@ -368,8 +368,10 @@ export async function findNestedLeftovers(
     const namespace = namespaceOfNode(checkpoint, node);
     const checkpoints = namespace === undefined ? undefined : await read(namespace);
     const latest = checkpoints?.abandoned;
-    if (checkpoints === undefined || latest === undefined || isBeforeModel(latest)) continue;
+    if (checkpoints === undefined || latest === undefined) continue;
     const left = await readNested(latest, { ...run, checkpoints });
+    // A run that has asked the model, and one that had recovered an earlier run, can wait for the model again.
+    if (isBeforeModel(latest) && !left.written.some(isAIMessage)) continue;
     // The latest checkpoint can also be one of this run, whose messages are known, but not what it wrote to keys.
     return [isLatest ? { ...left, values: [] } : left];
   }
