@@ -200,7 +200,10 @@ export const finishedAt = ({ calls, ended }: Moment, { label }: Thread): readonl
 export const textsOf = ({ messages }: ReturnType<typeof say>) => messages.map(({ content }) => content);
 
 /** Whether a thread has what it must have, and all its requests were accepted. */
-export async function judge(thread: Thread, { said, finished }: Expected): Promise<Outcome> {
+export async function judge(
+  thread: Pick<Thread, "requests" | "read">,
+  { said, finished }: Expected,
+): Promise<Outcome> {
   const requests = thread.requests();
   const { messages } = await thread.read();
   const stored = messages.map(({ type, text }) => ({ role: type === "human" ? "user" : type, text }));
@@ -229,7 +232,7 @@ export async function judge(thread: Thread, { said, finished }: Expected): Promi
 }
 
 /** A call that was started more than once, as a fault. Undefined: there is none. */
-export function startedTwice({ begun }: Thread, except?: string): Outcome | undefined {
+export function startedTwice({ begun }: Pick<Thread, "begun">, except?: string): Outcome | undefined {
   const again = begun.find((call, index) => begun.indexOf(call) !== index && call.split(" ")[0] !== except);
   return again === undefined ? undefined : fault(`The call "${again}" was started again.`, undefined, begun);
 }
