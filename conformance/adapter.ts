@@ -68,6 +68,8 @@ export interface Adapter {
   /** The packages whose versions the results name. */
   readonly packages: readonly string[];
   readonly hosts: readonly Host[];
+  /** Whether its calls can wait for a decision. @default false */
+  readonly hasApprovals?: boolean;
   /** Whether it is configured to replace the earlier part of a long thread with a summary. */
   readonly summarises: boolean;
   /** Makes a graph of LangGraph, which a server can serve and a checkpointer can save. */
@@ -80,9 +82,14 @@ export interface GraphParts {
   readonly model: unknown;
   /** Tools of LangChain. */
   readonly tools: readonly unknown[];
+  /** True: a memory of its own in the threads of another graph. */
   readonly checkpointer?: unknown;
   readonly summary?: AgentOptions["summary"];
   readonly idleMs?: number;
+  /** The names of the tools whose calls wait for a human. Only for those that have approvals. */
+  readonly approvals?: readonly string[];
+  /** Keys of the state beside `messages`: a `StateSchema`. */
+  readonly stateSchema?: { readonly fields: object };
 }
 export type MakeGraph = (parts: GraphParts) => AnyGraph;
 
@@ -90,6 +97,8 @@ export type MakeGraph = (parts: GraphParts) => AnyGraph;
 export interface AnyGraph {
   invoke(input: unknown, config: object): Promise<{ messages: readonly unknown[] }>;
   stream(input: unknown, config: object): Promise<AsyncIterable<unknown>>;
-  getState(config: object): Promise<{ values: { messages?: readonly unknown[] }; config: object }>;
+  getState(
+    config: object,
+  ): Promise<{ values: { readonly [key: string]: unknown; messages?: readonly unknown[] }; config: object }>;
   updateState(config: object, values: unknown): Promise<unknown>;
 }

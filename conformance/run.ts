@@ -1,7 +1,7 @@
 /**
  * Scores implementations of agents on the same cases, and writes the table of the README:
  *
- *     npx tsx conformance/run.ts                          # all implementations, in about ten minutes
+ *     npx tsx conformance/run.ts                          # all implementations, in about twenty minutes
  *     npx tsx conformance/run.ts create-agent deepagents  # only these; the others keep their last results
  *     npx tsx conformance/run.ts --suite windows,kills    # only these suites
  *     npx tsx conformance/run.ts --resume                 # goes on with a run that was stopped

@@ -1,10 +1,15 @@
 /** The suites, in the order of the table. */
 
 import type { Suite } from "./suite.js";
+import { aborts } from "./suites/aborts.js";
 import { recordedCuts } from "./suites/cuts.js";
 import { reportedHistories } from "./suites/histories.js";
+import { keys } from "./suites/keys.js";
 import { kills } from "./suites/kills.js";
+import { nested } from "./suites/nested.js";
 import { refusals } from "./suites/refusals.js";
+import { repeats } from "./suites/repeats.js";
+import { resumes } from "./suites/resumes.js";
 import { server } from "./suites/server.js";
 import { sound } from "./suites/sound.js";
 import { streams } from "./suites/streams.js";
@@ -23,4 +28,9 @@ export const SUITES: readonly Suite[] = [
   windows,
   server,
   kills,
+  aborts,
+  resumes,
+  repeats,
+  keys,
+  nested,
 ];

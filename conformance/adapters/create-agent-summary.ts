@@ -2,7 +2,7 @@
 
 import { createAgent, summarizationMiddleware } from "langchain";
 import type { AnyGraph } from "../adapter.js";
-import { langchainAdapter } from "./langchain-agent.js";
+import { approvalMiddleware, langchainAdapter } from "./langchain-agent.js";
 
 /** The values of LangChain's own example. */
 const DEFAULT = { tokens: 4000, keep: 20 };
@@ -12,15 +12,18 @@ export const adapter = langchainAdapter(
     name: "create-agent-summary",
     title: "createAgent + summaries",
     packages: ["langchain"],
+    hasApprovals: true,
     summarises: true,
   },
-  ({ model, tools, checkpointer, summary: { tokens, keep } = DEFAULT }) =>
+  ({ model, tools, checkpointer, summary: { tokens, keep } = DEFAULT, approvals, stateSchema }) =>
     createAgent({
       model,
       tools,
       middleware: [
+        ...approvalMiddleware(approvals),
         summarizationMiddleware({ model, trigger: { tokens }, keep: { messages: keep } } as never),
       ],
+      ...(stateSchema !== undefined && { stateSchema }),
       ...(checkpointer !== undefined && { checkpointer }),
     } as never).graph as unknown as AnyGraph,
 );

@@ -2,11 +2,22 @@
 
 import { createAgent } from "langchain";
 import type { AnyGraph } from "../adapter.js";
-import { langchainAdapter } from "./langchain-agent.js";
+import { approvalMiddleware, langchainAdapter } from "./langchain-agent.js";
 
 export const adapter = langchainAdapter(
-  { name: "create-agent", title: "createAgent", packages: ["langchain"], summarises: false },
-  ({ model, tools, checkpointer }) =>
-    createAgent({ model, tools, ...(checkpointer !== undefined && { checkpointer }) } as never)
-      .graph as unknown as AnyGraph,
+  {
+    name: "create-agent",
+    title: "createAgent",
+    packages: ["langchain"],
+    hasApprovals: true,
+    summarises: false,
+  },
+  ({ model, tools, checkpointer, approvals, stateSchema }) =>
+    createAgent({
+      model,
+      tools,
+      middleware: approvalMiddleware(approvals),
+      ...(stateSchema !== undefined && { stateSchema }),
+      ...(checkpointer !== undefined && { checkpointer }),
+    } as never).graph as unknown as AnyGraph,
 );

@@ -14,6 +14,7 @@ import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { MemorySaver } from "@langchain/langgraph";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI } from "@langchain/openai";
+import { humanInTheLoopMiddleware } from "langchain";
 import type { Adapter, Agent, AgentOptions, Endpoint, Host, MakeGraph, ToolSpec } from "../adapter.js";
 
 const apiKey = "test-key";
@@ -58,8 +59,18 @@ export function createModel({ host, url, window }: Endpoint, timeout?: number): 
 const createTool = ({ name, description, schema, run }: ToolSpec) =>
   tool((args) => run(Object(args)), { name, description, schema } as never);
 
+/** What lets the calls of some tools of `createAgent` wait for a decision. */
+export const approvalMiddleware = (tools: readonly string[] | undefined) =>
+  tools === undefined
+    ? []
+    : [
+        humanInTheLoopMiddleware({
+          interruptOn: Object.fromEntries(tools.map((name) => [name, true])),
+        } as never),
+      ];
+
 export function langchainAdapter(
-  about: Pick<Adapter, "name" | "title" | "packages" | "summarises">,
+  about: Pick<Adapter, "name" | "title" | "packages" | "hasApprovals" | "summarises">,
   makeGraph: MakeGraph,
 ): Adapter {
   return {

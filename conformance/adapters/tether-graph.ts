@@ -5,11 +5,19 @@ import type { AnyGraph } from "../adapter.js";
 import { langchainAdapter } from "./langchain-agent.js";
 
 export const adapter = langchainAdapter(
-  { name: "tether-graph", title: "langgraph-tether", packages: ["langgraph-tether"], summarises: true },
-  ({ model, tools, checkpointer, summary, idleMs }) =>
+  {
+    name: "tether-graph",
+    title: "langgraph-tether",
+    packages: ["langgraph-tether"],
+    hasApprovals: true,
+    summarises: true,
+  },
+  ({ model, tools, checkpointer, summary, idleMs, approvals, stateSchema }) =>
     createAgentGraph({
       model,
       tools,
+      ...(approvals !== undefined && { requireApproval: approvals }),
+      ...(stateSchema !== undefined && { stateSchema }),
       ...(checkpointer !== undefined && { checkpointer }),
       ...(idleMs !== undefined && { modelIdleTimeoutMs: idleMs }),
       ...(summary && { maxTokensBeforeSummary: summary.tokens, messagesToKeep: summary.keep }),

@@ -3,20 +3,22 @@
 import { createAgent } from "langchain";
 import { tetherMiddleware } from "../../src/langchain.js";
 import type { AnyGraph } from "../adapter.js";
-import { langchainAdapter } from "./langchain-agent.js";
+import { approvalMiddleware, langchainAdapter } from "./langchain-agent.js";
 
 export const adapter = langchainAdapter(
   {
     name: "tether-middleware",
     title: "createAgent + tether",
     packages: ["langgraph-tether", "langchain"],
+    hasApprovals: true,
     summarises: true,
   },
-  ({ model, tools, checkpointer, summary, idleMs }) =>
+  ({ model, tools, checkpointer, summary, idleMs, approvals, stateSchema }) =>
     createAgent({
       model,
       tools,
       middleware: [
+        ...approvalMiddleware(approvals),
         tetherMiddleware({
           ...(idleMs !== undefined && { modelIdleTimeoutMs: idleMs }),
           ...(summary && {
@@ -24,6 +26,7 @@ export const adapter = langchainAdapter(
           }),
         }),
       ],
+      ...(stateSchema !== undefined && { stateSchema }),
       ...(checkpointer !== undefined && { checkpointer }),
     } as never).graph as unknown as AnyGraph,
 );

@@ -6,9 +6,9 @@ import { cellOf } from "./table.js";
 
 const TITLE = "Cases that each implementation passes";
 const NOTE = "A dash: no case applies.";
-const LEFT = 280;
+const LEFT = 190;
 const TOP = 92;
-const COLUMN = 76;
+const COLUMN = 62;
 const ROW = 34;
 
 const STYLE = `text { font: 13px ${SANS}; } .title { font-weight: 600; } .small { font-size: 11px; }`;
@@ -37,8 +37,10 @@ export function pictureOf(results: Results): string {
   const height = TOP + results.implementations.length * ROW + 36;
   const heads = columns.map(([, title], column) => {
     const x = LEFT + column * COLUMN + COLUMN / 2;
-    const lines = title.split(" ").map((word, line) => `<tspan x="${x}" dy="${line * 15}">${word}</tspan>`);
-    return `<text x="${x}" y="${TOP - 30}" text-anchor="middle" class="small">${lines.join("")}</text>`;
+    const lines = title
+      .split(" ")
+      .map((word, line) => `<tspan x="${x}" dy="${line === 0 ? 0 : 15}">${word}</tspan>`);
+    return `<text x="${x}" y="${TOP - 38}" text-anchor="middle" class="small">${lines.join("")}</text>`;
   });
   const rows = results.implementations.flatMap(({ title, suites }, row) => {
     const y = TOP + row * ROW;

@@ -40,6 +40,11 @@ export const COLUMNS = {
   windows: "windows",
   server: "cancelled runs",
   kills: "kills",
+  aborts: "messages after cancel",
+  resumes: "resumed runs",
+  repeats: "jobs sent again",
+  keys: "other keys",
+  nested: "nested agents",
 } as const satisfies Readonly<Record<string, string>>;
 export type SuiteName = keyof typeof COLUMNS;
 

@@ -29,6 +29,11 @@ const KINDS = {
   windows: "full windows",
   server: "cancelled runs",
   kills: "killed processes",
+  aborts: "messages right after a cancel",
+  resumes: "resumed runs",
+  repeats: "jobs sent again",
+  keys: "other state keys",
+  nested: "agents in a graph",
   sound: "sound threads unchanged",
 } as const satisfies Readonly<Record<SuiteName, string>>;
 

@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import type { Client } from "@langchain/langgraph-sdk";
 import { startDevServer } from "../../scripts/dev-server.js";
 import { playCalls } from "../../test/support/call-script.js";
 import { startStrictProvider } from "../../test/support/strict-provider/start-strict-provider.js";
@@ -24,6 +23,8 @@ interface Message {
   readonly tool_call_id?: string;
   readonly tool_calls?: readonly { readonly id: string; readonly name: string }[];
 }
+
+type Started = Awaited<ReturnType<typeof startDevServer>>;
 
 /** One thread of the served implementation. */
 interface Served {
@@ -115,7 +116,12 @@ export const server: Suite = {
   },
 };
 
-async function openServed(client: Client, graph: string, log: string, label: string): Promise<Served> {
+async function openServed(
+  client: Started["client"],
+  graph: string,
+  log: string,
+  label: string,
+): Promise<Served> {
   const { thread_id } = await client.threads.create();
   const inputOf = (content: string) => ({ input: { messages: [{ role: "user", content }] } });
   const hasBegun = () => {

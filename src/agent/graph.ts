@@ -7,10 +7,11 @@ import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import { updatesIn } from "../threads/commands.js";
-import { mayHaveLeftovers } from "../threads/ended-runs.js";
+import { mayHaveLeftovers, mayLackResponse } from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
+import { isNodeWithoutMemory } from "../threads/langgraph/run-host.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
 import { createApproveNode } from "./calls/approve.js";
@@ -92,8 +93,12 @@ function createStartRoute({ callPolicy }: AgentPlan) {
     const { inputs, record } = runOf(config);
     record.beginStep(undefined, state);
     emitInputEvents(config);
-    const { dangling, pending } = unansweredCalls(inSoundForm(state).messages);
+    const { messages } = inSoundForm(state);
+    const { dangling, pending } = unansweredCalls(messages);
     if (dangling.length > 0 || mayHaveLeftovers(inputs.checkpoints)) return "patch";
+    // Only the parent's thread tells what such a node's ended runs left, and patch reads it.
+    const mayLackRun = pending.length === 0 && mayLackResponse(messages);
+    if (mayLackRun && isNodeWithoutMemory(config)) return "patch";
     if (inputs.given !== undefined) return areReplaced(pending, inputs.given) ? "model" : "patch";
     if (inputs.endsAfterInput) return END;
     if (pending.length === 0) return "model";

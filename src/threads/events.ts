@@ -253,8 +253,8 @@ export type AgentEvent =
       readonly reason: string;
     }
   /**
-   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run does not
-   * find what its tools returned. Emitted at the first such run of a graph in this process.
+   * The agent is a node of another graph and has no memory of its own. If its run is cancelled, a later run finds what
+   * its tools returned only if it gets the same messages again. Emitted at the first such run of a graph in this process.
    */
   | {
       readonly type: "memory-missing";

@@ -9,10 +9,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod/v4";
 import { turns } from "../support/async.js";
 import { DURABILITIES } from "../support/crashing-thread.js";
+import { deferred } from "../support/deferred.js";
 import { lines } from "../support/lines.js";
-import { calls } from "../support/models.js";
+import { type Answer, calls, FunctionModel } from "../support/models.js";
 import type { AnyAgent } from "../support/open-thread.js";
-import { type Step, scripted } from "../support/scripted-model.js";
+import { type ScriptedModel, type Step, scripted } from "../support/scripted-model.js";
 import { script, user } from "../support/thread.js";
 import { createProbe, makeTool } from "../support/tools.js";
 
@@ -44,9 +45,10 @@ const noting = makeTool("noting", async (_, { toolCall }) => {
   return new Command({ update: { note: "noted", messages } });
 });
 
-function open(way: Way, ...steps: Step[]) {
+const open = (way: Way, ...steps: Step[]) => openWith(way, scripted(...steps));
+
+function openWith<Model extends ScriptedModel | FunctionModel>(way: Way, model: Model) {
   const probe = createProbe();
-  const model = scripted(...steps);
   const agent = createAgent({
     model,
     tools: [probe.fast, probe.heedful, noting],
@@ -112,6 +114,39 @@ describe.each(ways.filter((way) => way !== "a node with its own memory"))("an ag
     await graph.invoke(user("Bye."), config);
     expect(script(model.requests.at(-1)?.messages ?? [])).toHaveLength(9);
   });
+
+  it.each(DURABILITIES)(
+    "has the results of a run that was cancelled in its next request: %s",
+    async (durability) => {
+      const isAsked = deferred();
+      const answers: Answer[] = [
+        () => calls(["fast", {}, "f"]),
+        ({ signal }) => {
+          isAsked.resolve();
+          return new Promise((_resolve, reject) => {
+            signal?.addEventListener("abort", () => reject(signal.reason));
+          });
+        },
+      ];
+      const model = new FunctionModel((asked) => answers[asked.index]?.(asked) ?? "Better now?");
+      const { graph, config } = openWith(way, model);
+      const controller = new AbortController();
+      const options = { ...config, durability };
+      const run = graph.invoke(user("Go."), { ...options, signal: controller.signal });
+      run.catch(() => {});
+      await isAsked.promise;
+      await turns();
+      controller.abort();
+      await expect(run).rejects.toThrow();
+      await turns();
+      await graph.invoke(user("Hello?"), options);
+      expect(script(model.requests.at(-1)?.messages ?? [])).toEqual(
+        lines("human: Go. | ai> fast | tool: fast done - | human: Hello?"),
+      );
+      const { messages } = (await graph.getState(config)).values;
+      expect(script(messages)).toHaveLength(5);
+    },
+  );
 
   it("is not given what a finished run did", async () => {
     const { graph, model, config } = open(way, calls(["fast", {}, "f"]), "Done.", "Fine.");

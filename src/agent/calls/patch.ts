@@ -1,6 +1,6 @@
 /** The patch node: closes the calls that an earlier run left without a result. */
 
-import { Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
+import { type CheckpointTuple, Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
 import { toJson } from "../../shared/json.js";
 import {
@@ -9,14 +9,18 @@ import {
   asQuietUpdate,
   type ExaminedCall,
   findLeftovers,
+  findNestedLeftovers,
+  type Leftovers,
   recover,
 } from "../../threads/ended-runs.js";
-import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
+import { type ToolTask, toolTasksOf, waitsForNode } from "../../threads/langgraph/read-checkpoints.js";
+import { readChannels } from "../../threads/langgraph/run-host.js";
 import { isKeyOf } from "../../threads/own-state.js";
+import { parentCheckpoints } from "../../threads/saver/saved-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
-import { isUsed } from "../../threads/usage.js";
+import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
-import { runOf } from "../run/handle.js";
+import { type RunInputs, runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
 import { type ApprovalTask, askedWith } from "./approval-request.js";
 
@@ -32,7 +36,7 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { inputs } = runOf(config);
-    const runs = await findLeftovers({ ...inputs, isOwnKey: isKeyOf(inputs.ownState) });
+    const { runs, putsBack } = await findEndedRuns(inputs, config);
     const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
     const asksAtOnce = asksNext && !(runs.length > 0 && (await hasSteered(settings, state, config)));
     const isClosed = ({ call, remains, isPending }: ExaminedCall): boolean => {
@@ -46,7 +50,7 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
       state.messages,
       { runs },
       {
-        putsBack: "all",
+        putsBack,
         asksAtOnce,
         closed: (calls) => calls.filter(isClosed),
         isReduced: (key) => inputs.ownState.reducedKeys.has(key),
@@ -74,6 +78,26 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
     );
     return others.length === 0 ? whole : [whole, ...others];
   };
+}
+
+/**
+ * What ended runs left. A graph that is a node without a memory of its own looks in its parent's thread, where those of
+ * other histories can be too: only what belongs to a message that is still there is put back.
+ */
+async function findEndedRuns(
+  inputs: RunInputs,
+  config: LangGraphRunnableConfig,
+): Promise<{ readonly runs: readonly Leftovers[]; readonly putsBack: "all" | "in-place" }> {
+  const isOwnKey = isKeyOf(inputs.ownState);
+  const nested = await parentCheckpoints(config);
+  if (nested === undefined) return { runs: await findLeftovers({ ...inputs, isOwnKey }), putsBack: "all" };
+  const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
+  const run = { input: undefined, isOwnKey, valueNow };
+  const isBeforeModel = (checkpoint: CheckpointTuple) =>
+    waitsForNode(checkpoint, "patch") || waitsForNode(checkpoint, "model");
+  const found = await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
+  // Without a memory, each run has its own budgets.
+  return { runs: found.map((left) => ({ ...left, usage: NO_USAGE })), putsBack: "in-place" };
 }
 
 /** The open group's questions that are still pending, even if the caller has sent results of other calls. */

@@ -369,8 +369,10 @@ export async function findNestedLeftovers(
     if (namespace === undefined || others.length > 0) return undefined;
     const checkpoints = await read(namespace);
     const { abandoned: latest } = checkpoints;
-    if (latest === undefined || (inner.length === 0 && isBeforeModel(latest))) return undefined;
+    if (latest === undefined) return undefined;
     const left = await readNested(latest, { ...run, checkpoints });
+    // A run that has asked the model, and one that had recovered an earlier run, can wait for the model again.
+    if (inner.length === 0 && isBeforeModel(latest) && !left.written.some(isAIMessage)) return undefined;
     const within = inner.length === 0 ? undefined : await readNodes(latest, inner);
     if (within === undefined) return inner.length === 0 || left.written.length > 0 ? left : undefined;
     return {

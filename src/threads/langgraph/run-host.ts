@@ -116,6 +116,11 @@ export function parentOf(config: RunnableConfig) {
   return { nodes, checkpoint_ns, begunOn: textIn(config.configurable?.[MAP], checkpoint_ns) };
 }
 
+/** Whether the task's graph is a node of a saved graph and has no memory of its own. */
+export function isNodeWithoutMemory(config: RunnableConfig): boolean {
+  return isSavedRun(config) && parentOf(config) !== undefined;
+}
+
 /** The namespace of a graph with its own memory inside a task: it has no task id. */
 export function memoryNamespace({ configurable }: RunnableConfig): string {
   return String(configurable?.["checkpoint_ns"] ?? "").replaceAll(TASK_ID, "");
