@@ -2,7 +2,6 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
-import { isAIMessage } from "../history/call.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { createRepair } from "../history/reducer/repair.js";
@@ -25,7 +24,6 @@ import {
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
-import { mayHaveEndedEarly } from "../threads/saver/patient-saver.js";
 import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import { threadIdOf } from "../threads/stores.js";
@@ -55,19 +53,19 @@ export function after(history: readonly BaseMessage[], update: readonly Written[
  * What a new run must first write to the thread: removals of archived messages, and what ended runs left. Empty for a
  * sound thread, which costs one look at the history, and a read by the first run that this process has with it.
  *
+ * @param mayHaveLeft Whether a run of the thread may have ended before the model had responded.
  * @param keepOpen Chooses the calls that are not closed. @default none
  */
 export async function recoverThread(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
   options: TetherMiddlewareOptions,
+  mayHaveLeft: boolean,
   keepOpen?: KeepOpen,
 ): Promise<Written[]> {
   const removals = await removeReturned(history, config);
   const current = after(history, removals);
-  // Before its first response, a thread has nothing that nodes wrote after one.
-  const mayHaveEnded = mayHaveEndedEarly(config) && current.some(isAIMessage);
-  const isLookedAt = mayHaveEnded || mayLackResponse(current) || unansweredCalls(current).all.length > 0;
+  const isLookedAt = mayHaveLeft || mayLackResponse(current) || unansweredCalls(current).all.length > 0;
   const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
   const runs = isLookedAt ? await readLeftovers(config, valueNow) : [];
   const rewrittenSince = (checkpoint: CheckpointTuple, keys: readonly string[]) =>

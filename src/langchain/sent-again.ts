@@ -1,6 +1,7 @@
 /**
- * A run whose input the thread has already: a job engine sends it again, with the same message ids. If the turn is
- * finished, nobody is asked. If not, it goes on where it was.
+ * A run whose input has messages that its thread has. A job engine sends them again, with the same ids: if the turn is
+ * finished, nobody is asked, and if not, it goes on where it was. A page sends one again with other words: they are
+ * answered.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
@@ -16,39 +17,71 @@ import { notesOf, pageOf } from "../threads/diary.js";
 import { type ExaminedCall, hasInput, historyIn, walkBack } from "../threads/ended-runs.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
+import { newWords } from "../threads/new-words.js";
 import { savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 
+/** What a run's input says, compared with its thread before it. */
+interface ReadInput {
+  /** Whether the run only sends again what its thread has. */
+  readonly isSentAgain: boolean;
+  /** What must be written so that the input's words are answered: see `newWords`. */
+  readonly written: readonly BaseMessage[];
+}
+
+const NOTHING_ELSE: ReadInput = { isSentAgain: false, written: [] };
+
 /**
- * Whether the run only sends again what its thread has. With the durability `exit`, the input is not saved and so not
- * known.
+ * Reads the run's input from its checkpoints. With the durability `exit`, the input is not saved and so not known.
  *
  * @param history The messages with the run's input. A new one is at the end, so that most runs read nothing.
+ * @param mayHaveLeft Whether a run of the thread may have ended before the model had responded.
  */
-export async function isSentAgain(
+export async function readInput(
   history: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
-): Promise<boolean> {
-  const last = history.at(-1);
-  if (last === undefined || (!isAIMessage(last) && last.type !== "tool")) return false;
+  mayHaveLeft: boolean,
+): Promise<ReadInput> {
+  const [before, last] = [history.at(-2), history.at(-1)];
+  // A user's message after another one can have taken the place of the response to it.
+  const isUsual = last?.type === "human" && before?.type !== "human";
+  if (last === undefined || (isUsual && !mayHaveLeft)) return NOTHING_ELSE;
   const step = checkpointOfStep(config);
   const checkpoints =
     step === undefined ? undefined : await savedCheckpoints(config, step).catch(() => undefined);
-  if (checkpoints === undefined) return false;
+  if (checkpoints === undefined) return NOTHING_ELSE;
   for await (const { checkpoint } of walkBack(checkpoints.abandoned, checkpoints.read, SEARCH)) {
     if (!hasNewInput(checkpoint)) continue;
     const input: unknown = checkpoint.checkpoint.channel_values[START];
-    if (!isRecord(input)) return false;
+    const stored = await historyIn(checkpoint, checkpoints);
+    if (!isRecord(input) || !Array.isArray(stored)) return NOTHING_ELSE;
     const { messages: given, ...others } = input;
     const messages = messagesAmong(given);
-    const asked = messages.findLast(isUserMessage);
-    if (asked === undefined || messages.some(({ id }) => id === undefined)) return false;
-    const before = checkpoint.parentConfig && (await checkpoints.read?.(checkpoint.parentConfig));
-    const stored = await historyIn(checkpoint, checkpoints);
-    if (before === undefined || !Array.isArray(stored)) return false;
+    const words = newWords(stored, messages).messages;
+    const written = words === messages ? [] : wordsToWrite(stored, messages, words, history);
+    const asked = words.findLast(isUserMessage);
+    const isNew = words.some(({ id, type }) => id === undefined || type === "remove");
+    const latest = checkpoint.parentConfig && (await checkpoints.read?.(checkpoint.parentConfig));
+    if (asked === undefined || isNew || latest === undefined) return { isSentAgain: false, written };
     const keys = Object.keys(others).filter((key) => others[key] !== undefined);
-    return hasInput({ input, messages, askedId: asked.id, keys }, stored, before, checkpoints.read);
+    const sent = { input, messages: words, askedId: asked.id, keys };
+    return { isSentAgain: await hasInput(sent, stored, latest, checkpoints.read), written };
   }
-  return false;
+  return NOTHING_ELSE;
+}
+
+/** The reducer has taken the input. Words under another message's id have replaced that message, which comes back. */
+function wordsToWrite(
+  stored: readonly BaseMessage[],
+  sent: readonly BaseMessage[],
+  words: readonly BaseMessage[],
+  history: readonly BaseMessage[],
+): readonly BaseMessage[] {
+  const known = new Set(sent);
+  const others = words.filter((message) => !known.has(message));
+  const isMoved = others.some(({ type }) => type !== "remove");
+  const now = new Map(history.map((message) => [message.id, message.type]));
+  const replaced = isMoved ? stored.filter(({ id, type }) => now.get(id) !== type) : [];
+  return [...replaced, ...others];
 }
 
 /** Other middleware can have nodes before this one. */

@@ -2,17 +2,18 @@ import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
 import { InvalidSettingError } from "../errors.js";
+import { isAIMessage } from "../history/call.js";
 import { refusedByLangChain } from "../shared/misplaced.js";
 import { isRecord } from "../shared/values.js";
 import { leavingAsItIs } from "../threads/langgraph/leaving-as-it-is.js";
 import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
-import { waitForWrites } from "../threads/saver/patient-saver.js";
+import { mayHaveEndedEarly, waitForWrites } from "../threads/saver/patient-saver.js";
 import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
-import { callsToBegin, isSentAgain, nextStep } from "./sent-again.js";
+import { callsToBegin, nextStep, readInput } from "./sent-again.js";
 import {
   assertPaired,
   configOf,
@@ -79,9 +80,14 @@ export function tetherMiddleware(
         assertPaired(messages, config);
         if (isArchiveMissing(options, config)) warnOfNoArchive();
         keepApart(messages);
-        const isAgain = await isSentAgain(messages, config);
-        const written = await recoverThread(messages, config, options, isAgain ? callsToBegin : undefined);
-        const jumpTo = isAgain ? nextStep(after(messages, written)) : undefined;
+        // Before its first response, a thread has nothing that nodes wrote after one.
+        const mayHaveLeft = mayHaveEndedEarly(config) && messages.some(isAIMessage);
+        const { isSentAgain, written: words } = await readInput(messages, config, mayHaveLeft);
+        const keepOpen = isSentAgain ? callsToBegin : undefined;
+        const current = after(messages, words);
+        const recovered = await recoverThread(current, config, options, mayHaveLeft, keepOpen);
+        const written = [...words, ...recovered];
+        const jumpTo = isSentAgain ? nextStep(after(current, recovered)) : undefined;
         if (written.length === 0 && jumpTo === undefined) return undefined;
         return { messages: written as BaseMessage[], ...(jumpTo && { jumpTo }) };
       },

@@ -4,7 +4,7 @@
  */
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { copyMessage, deriveUnusedId, hasSameWords } from "../history/message.js";
+import { copyMessage, deriveUnusedId, hasSameWords, REMOVE_ALL_MESSAGES } from "../history/message.js";
 import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
 import { isUserMessage } from "../history/summary.js";
 import { isIdTaken } from "../history/taken-ids.js";
@@ -19,8 +19,9 @@ interface NewWords {
 }
 
 /**
- * An edit leaves out what followed the message, unless the client sends that too. Earlier checkpoints keep it. Words
- * under the id of a message that is not a user's get an id of their own, so that this message stays.
+ * An edit leaves out what followed the message, unless the client sends that too, or a new message after the edit.
+ * Earlier checkpoints keep it. Words under the id of a message that is not a user's get an id of their own, so that this
+ * message stays.
  *
  * @param history The messages that the run begins on.
  * @param sent The input's messages. The same list is returned if the thread has none of their ids.
@@ -28,14 +29,22 @@ interface NewWords {
 export function newWords(history: readonly BaseMessage[], sent: readonly BaseMessage[]): NewWords {
   const places = new Map(history.map(({ id }, index) => [id, index]));
   const removed = new Set<unknown>();
+  let isEdit = false;
+  /** Where the first message stands that is edited after the last new one. */
   let edited = history.length;
   const messages = sent.map((message) => {
     if (message.type === "remove") removed.add(message.id);
     const place = isUserMessage(message) && message.id !== undefined ? places.get(message.id) : undefined;
-    const stored = place === undefined || removed.has(message.id) ? undefined : history[place];
-    if (place === undefined || stored === undefined) return message;
-    if (!isUserMessage(stored)) return withOwnId(message, history);
-    if (!hasSameWords(message, stored)) edited = Math.min(edited, place);
+    const isGone = removed.has(message.id) || removed.has(REMOVE_ALL_MESSAGES);
+    const stored = place === undefined || isGone ? undefined : history[place];
+    if (place === undefined || stored === undefined || !isUserMessage(stored)) {
+      if (isUserMessage(message)) edited = history.length;
+      return stored === undefined ? message : withOwnId(message, history);
+    }
+    if (!hasSameWords(message, stored)) {
+      isEdit = true;
+      edited = Math.min(edited, place);
+    }
     return message;
   });
   const kept = new Set([...removed, ...sent.map(({ id }) => id)]);
@@ -45,7 +54,7 @@ export function newWords(history: readonly BaseMessage[], sent: readonly BaseMes
   const isChanged = removals.length > 0 || messages.some((message, index) => message !== sent[index]);
   return {
     messages: isChanged ? [...removals, ...messages] : sent,
-    isEdit: edited < history.length,
+    isEdit,
     hasLateResult: hasLateResult(history, sent),
   };
 }

@@ -12,7 +12,7 @@ import {
 } from "../history/messages-schema.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isUserMessage } from "../history/summary.js";
-import { madeOnce } from "../shared/values.js";
+import { defined, madeOnce } from "../shared/values.js";
 import type { OwnState } from "./own-state.js";
 import { threadUsageSchema, threadUsageValue } from "./usage.js";
 
@@ -133,15 +133,13 @@ export type AgentUpdate = PrivateState & {
 export type ToolsUpdate = AgentUpdate | Command | (AgentUpdate | Command)[];
 
 /** The current turn, or a new one if a new user message came. */
-export function turnOf({ messages, turn }: AgentState): Turn {
+export function turnOf(state: AgentState): Turn {
+  const { turn } = state;
+  const fresh = newTurn(state);
+  return turn !== undefined && turn.startedBy === fresh.startedBy ? turn : fresh;
+}
+
+export function newTurn({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
-  if (turn !== undefined && turn.startedBy === startedBy) return turn;
-  const asked = turn?.asked;
-  return {
-    startedBy,
-    iterations: 0,
-    toolCalls: 0,
-    consecutiveErrors: 0,
-    ...(asked !== undefined && { asked }),
-  };
+  return { startedBy, iterations: 0, toolCalls: 0, consecutiveErrors: 0, ...defined({ asked: turn?.asked }) };
 }

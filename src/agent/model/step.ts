@@ -22,6 +22,7 @@ import {
   type AgentState,
   type AgentUpdate,
   type ClosingReason,
+  newTurn,
   type Turn,
   turnOf,
 } from "../../threads/state.js";
@@ -87,7 +88,8 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   const taken = await takeMessages(plan.settings, state, config, beforeNotes);
   if (taken !== undefined) return goOn(taken);
 
-  const turn = turnWithNotes(state, beforeNotes);
+  const beginsTurn = !record.hasAsked && (inputs.isEdit || inputs.hasLateResult);
+  const turn = beginsTurn ? newTurn(state) : turnWithNotes(state, beforeNotes);
   const step = await planStep(plan, { ...state, turn }, config);
   const gate = decideAtGate(step, beforeNotes);
   switch (gate.kind) {
@@ -105,6 +107,7 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   if (closing !== undefined && mayHaveTools(plan, config))
     emitEvent(config, { type: "limit-reached", limit: closing });
 
+  record.hasAsked = true;
   const tokensBefore = record.tally.tokens;
   const asked = await requestResponse(step, gate);
   const { response } = asked;
@@ -263,7 +266,7 @@ function decideAtGate(
 ): GateDecision {
   const { threadUsage: thread = NO_USAGE } = state;
   const last = messages.at(-1);
-  if (last === undefined || last.type === "ai") return { kind: "wait" };
+  if (last === undefined || (last.type === "ai" && !hasNewResult(config))) return { kind: "wait" };
   if (unansweredCalls(messages).pending.length > 0) return { kind: "wait" };
   const begun = turnOf(state);
   const isRound = isResult(last);
@@ -280,6 +283,12 @@ function decideAtGate(
   if (turn.afterRequired === "respond") return { kind: "ask", turn, off: "after-required" };
   const off = settings.toolChoice === "none" ? "tool-choice" : undefined;
   return { kind: "ask", turn: { ...turn, iterations: turn.iterations + 1 }, off };
+}
+
+/** Whether the run brought a late result, and has not told the model yet. */
+function hasNewResult(config: Config): boolean {
+  const { inputs, record } = runOf(config);
+  return inputs.hasLateResult && !record.hasAsked;
 }
 
 /**

@@ -169,6 +169,8 @@ export class RunRecord {
   readonly interrupts: Interrupt[] = [];
   /** The inbox messages that are in the history, and whose items are deleted when the run ends. */
   readonly steered = new Set<string>();
+  /** Whether the run has asked the model. */
+  hasAsked = false;
   /** Whether the run has looked for late results. */
   hasLookedForLate = false;
   /** Events about the input, until the first node or route emits them. */

@@ -98,11 +98,16 @@ interface Edit {
   readonly input: (list: readonly BaseMessage[]) => BaseMessage[];
   /** Whether the shown text is in the thread then. */
   readonly isKept?: boolean;
+  /** The user's messages then, where what followed the edited one is left out. Undefined: those of a plain agent. */
+  readonly cutTo?: readonly string[];
 }
 
 const EDITS: Readonly<Record<string, Edit>> = {
-  "other words": { input: () => [human("What was it?", "asked")] },
-  "other words, as blocks": { input: () => [blocks("What was it?", "asked")] },
+  "other words": { input: () => [human("What was it?", "asked")], cutTo: ["Hi.", "What was it?"] },
+  "other words, as blocks": {
+    input: () => [blocks("What was it?", "asked")],
+    cutTo: ["Hi.", "What was it?"],
+  },
   "other words and a new message": { input: () => [human("What was it?", "asked"), human("Well?", "next")] },
   "the same words": { input: () => [human(QUESTION, "asked")] },
   "the same words, as blocks": { input: () => [blocks(QUESTION, "asked")] },
@@ -120,7 +125,7 @@ const EDITS: Readonly<Record<string, Edit>> = {
       human("What was it?", "asked"),
     ],
   },
-  "other words of an earlier message": { input: () => [human("Hey.", "first")] },
+  "other words of an earlier message": { input: () => [human("Hey.", "first")], cutTo: ["Hey."] },
   "other words of an earlier message, and a new one": {
     input: () => [human("Hey.", "first"), human("Well?", "next")],
     isKept: true,
@@ -210,17 +215,22 @@ describe.each(rowsOf(Object.fromEntries(Object.entries(CANCELS).map(([name, one]
           const { requests, messages } = await play(open, cancel, edit, setup);
           const title = [name, setup.durability, setup.channel].join(" ");
           // One request, with the same words of the user.
+          // The middleware does not see what the input was, which LangGraph does not save.
+          const isSeen = name === "createAgentGraph" || setup.durability !== "exit";
+          const cutTo = isSeen ? edit.cutTo : undefined;
+          const words = (ofPlain: readonly BaseMessage[]) => cutTo ?? textsOf(ofPlain);
           expect([title, requests.map((asked) => textsOf(asked))]).toEqual([
             title,
-            plain.requests.map((asked) => textsOf(asked)),
+            plain.requests.map((asked) => words(asked)),
           ]);
           expect([title, messages.at(-1)?.text]).toEqual([title, "Reply."]);
           const kept = cancel.isShown && edit.isKept ? [QUESTION] : [];
           expect([title, questionsOfShown(messages)]).toEqual([title, kept]);
           // Nothing is lost that the plain agent keeps.
-          expect([title, textsOf(messages)]).toEqual([title, textsOf(plain.messages)]);
+          expect([title, textsOf(messages)]).toEqual([title, words(plain.messages)]);
           const results = textsOf(messages, "tool");
-          if (!textsOf(plain.messages, "tool").every((text) => results.includes(text)))
+          if (cutTo !== undefined) expect([title, results]).toEqual([title, []]);
+          else if (!textsOf(plain.messages, "tool").every((text) => results.includes(text)))
             expect([title, results]).toEqual([title, textsOf(plain.messages, "tool")]);
         });
       },
@@ -254,9 +264,9 @@ describe.each(Object.entries(AGENTS))("A whole response that was shown and not s
   it.each<[title: string, input: BaseMessage[], after: string]>([
     ["to an edit of its question", [OTHER], "human: What was it? | ai: Reply."],
     ["to its removal", [new RemoveMessage({ id: "asked" }), NEXT], "human: Well? | ai: Reply."],
-    ["to an edit before it", [EARLIER], "human: What is it? | ai: Reply."],
+    ["to an edit before it", [EARLIER], ""],
   ])("is no answer %s", async (_title, input, after) => {
-    expect(await playDeath(open, input)).toEqual({ asked: 1, after: lines(after) });
+    expect(await playDeath(open, input)).toEqual({ asked: 1, after: after === "" ? [] : lines(after) });
   });
 
   it.each<[title: string, input: BaseMessage[]]>([
