@@ -4,6 +4,7 @@
  * played, and compared with the thread afterwards.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, ReducedValue, StateSchema } from "@langchain/langgraph";
@@ -215,7 +216,7 @@ export interface Played {
   readonly messages: readonly BaseMessage[];
 }
 
-const HANGS = 60_000;
+const HANGS = Number(process.env["HANGS"] ?? 60_000);
 
 /** Plays a program. @param checkpointer Its methods are replaced. */
 export async function play(
@@ -226,7 +227,8 @@ export async function play(
   threadId = "1",
 ): Promise<Played> {
   const broken: string[] = [];
-  const stage = new Stage(waits, name === "createAgentGraph");
+  const isQueued = name === "createAgentGraph";
+  const stage = new Stage(waits, isQueued);
   const model = new ProgramModel(stage);
   const saver = stage.watched(checkpointer);
   const { agent, graph } = PROMISING[name]({ model, tools: toolsOf(stage), checkpointer: saver });
@@ -256,32 +258,23 @@ export async function play(
   const run = async (what: string, input: unknown, cut?: Cut): Promise<"ended" | "aborted"> => {
     runs += 1;
     const controller = new AbortController();
-    const reached = stage.reaches(cut);
-    let isAborted = false;
-    const ended = inTime(start(input, controller.signal), what).then(
-      () => {
-        stage.accept(input);
-      },
-      (error: unknown) => {
-        if (!isAborted || /hangs/.test(String(error))) broken.push(`${what} failed: ${describe(error)}`);
-      },
-    );
-    stage.tell("begun");
-    if (cut === undefined) {
-      await ended;
-      return "ended";
-    }
-    const first = await Promise.race([
-      ended.then(() => "ended" as const),
-      reached.then(() => "reached" as const),
-    ]);
-    if (first === "ended") return "ended";
+    const own = stage.open(cut);
+    const ended = stage
+      .inRun(own, () => inTime(start(input, controller.signal), what))
+      .then(
+        () => stage.accept(input, own),
+        (error: unknown) => {
+          if (!own.isAborted || !isAbort(error)) broken.push(`${what} failed: ${describe(error)}`);
+        },
+      );
+    stage.tell("begun", own);
+    const first = await Promise.race([ended.then(() => "ended" as const), own.isReached]);
+    if (cut === undefined || first === "ended") return "ended";
     for (let turn = 0; turn < cut.turns; turn += 1) await new Promise(setImmediate);
-    isAborted = true;
+    own.isAborted = true;
     moments.push(cut.at);
     controller.abort();
-    stage.hasAborted(input);
-    if (cut.settles) await ended;
+    if (cut.settles || !(own.hasWritten || isQueued)) await ended;
     else aborting.push(ended);
     return "aborted";
   };
@@ -322,15 +315,17 @@ export async function play(
   await Promise.all(aborting);
   stage.step = steps.length + 9;
   stage.releaseLate();
-  await stage.allEnded();
+  await inTime(stage.allEnded(), "a tool or a write");
   stage.scripts.set("the end", []);
   stage.sent.push("the end");
   await run("the last message", user("the end", "job-end"));
-  await stage.allEnded();
+  await inTime(stage.allEnded(), "a tool or a write");
   const { values } = await graph.getState(config);
   broken.push(...stage.brokenIn(values));
   return { broken, runs, moments, stage, messages: Object(values).messages };
 }
+
+const isAbort = (error: unknown): boolean => /abort/i.test(describe(error));
 
 function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message.slice(0, 300)}` : String(error);
@@ -353,6 +348,18 @@ function textsIn(holder: unknown): string[] {
   return Array.isArray(messages) ? messages.map((message) => String(Object(message).content)) : [];
 }
 
+/** A run of the program. */
+interface Run {
+  readonly cut: Cut | undefined;
+  /** How many moments like that of the cut are still to pass. */
+  left: number;
+  readonly reach: () => void;
+  readonly isReached: Promise<"reached">;
+  isAborted: boolean;
+  /** Whether a write of the run has begun for which the next run waits. */
+  hasWritten: boolean;
+}
+
 /** What happens to a thread, and what is known of it. */
 class Stage {
   step = 0;
@@ -364,7 +371,6 @@ class Stage {
    * process has come to a hook, that write must have ended.
    */
   readonly accepted = new Set<string>();
-  readonly #aborted = new Set<string>();
   waitsForWrites: boolean;
   readonly approved = new Set<string>();
   readonly rejected = new Set<string>();
@@ -374,7 +380,7 @@ class Stage {
   readonly notes: string[] = [];
   readonly #waits: readonly number[];
   #operations = 0;
-  #watched: { cut: Cut; left: number; resolve: () => void } | undefined;
+  readonly #run = new AsyncLocalStorage<Run>();
   #late: { step: number; resolve: () => void }[] = [];
   #atWork = 0;
 
@@ -383,28 +389,36 @@ class Stage {
     this.waitsForWrites = waitsForWrites;
   }
 
-  /** Resolves at the moment of the cut. It belongs to the run that begins now. */
-  reaches(cut: Cut | undefined): Promise<void> {
-    const { promise, resolve } = deferred();
-    this.#watched = cut && { cut, left: cut.after, resolve };
-    return promise;
+  open(cut: Cut | undefined): Run {
+    const { promise, resolve } = deferred<"reached">();
+    const reach = () => resolve("reached");
+    return { cut, left: cut?.after ?? 0, reach, isReached: promise, isAborted: false, hasWritten: false };
   }
 
-  hasAborted(input: unknown): void {
-    this.#watched = undefined;
-    for (const text of textsIn(input)) this.#aborted.add(text);
+  inRun<Value>(run: Run, work: () => Value): Value {
+    return this.#run.run(run, work);
   }
 
-  tell(moment: Moment): void {
-    const watched = this.#watched;
-    if (watched?.cut.at !== moment) return;
-    if (watched.left > 0) watched.left -= 1;
-    else watched.resolve();
+  /** What happens in a run, in that of this call by default. */
+  tell(moment: Moment, run = this.#run.getStore()): void {
+    if (run === undefined || run.cut?.at !== moment) return;
+    if (run.left > 0) run.left -= 1;
+    else run.reach();
   }
 
-  accept(holder: unknown): void {
-    for (const text of textsIn(holder))
-      if (this.scripts.has(text) && !this.#aborted.has(text)) this.accepted.add(text);
+  accept(holder: unknown, run = this.#run.getStore()): void {
+    if (run?.isAborted !== false) return;
+    for (const text of textsIn(holder)) if (this.scripts.has(text)) this.accepted.add(text);
+  }
+
+  /** Whether the checkpointer is known to let reads wait for writes. */
+  asksModel(): void {
+    this.waitsForWrites = true;
+  }
+
+  write(): void {
+    const run = this.#run.getStore();
+    if (run !== undefined && this.waitsForWrites) run.hasWritten = true;
   }
 
   async during<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -449,6 +463,7 @@ class Stage {
       put: (...given: Parameters<typeof put>) =>
         this.during(async () => {
           if (this.waitsForWrites) this.#acceptStored(given[1].channel_values);
+          this.write();
           this.tell("saving");
           await wait();
           const saved = await put.apply(saver, given);
@@ -458,6 +473,7 @@ class Stage {
         }),
       putWrites: (...given: Parameters<typeof putWrites>) =>
         this.during(async () => {
+          this.write();
           this.tell("noting");
           await wait();
           await putWrites.apply(saver, given);
@@ -522,17 +538,17 @@ class ProgramModel extends PlayedModel {
     this.#stage = stage;
   }
 
-  protected override async play(messages: readonly BaseMessage[], { signal }: PlayOptions) {
+  protected override async play(messages: readonly BaseMessage[], _options: PlayOptions) {
     const stage = this.#stage;
     stage.faults.push(...strictViolations(messages).map((fault) => `a request is not valid: ${fault}`));
-    stage.waitsForWrites = true;
+    stage.asksModel();
     stage.tell("asked");
     await new Promise(setImmediate);
     this.#responses += 1;
     const id = `response-${this.#responses}`;
     const start = messages.findLastIndex((message) => message.type === "human");
     const text = messages[start]?.text.split("\n").at(-1) ?? "";
-    if (!signal?.aborted) stage.accepted.add(text);
+    stage.accept({ messages: [{ content: text }] });
     const script = stage.scripts.get(text);
     if (script === undefined) stage.faults.push(`a request does not end with a message of the user: ${text}`);
     const round = messages.slice(start).filter((message) => callIdsOf(message).length > 0).length;
