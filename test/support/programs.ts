@@ -216,15 +216,16 @@ export interface Played {
   readonly messages: readonly BaseMessage[];
 }
 
+let threads = 0;
+
 const HANGS = Number(process.env["HANGS"] ?? 60_000);
 
-/** Plays a program. @param checkpointer Its methods are replaced. */
+/** Plays a program in a new thread. */
 export async function play(
   name: Promising,
   checkpointer: BaseCheckpointSaver,
   durability: Durability,
   { steps, waits, manner }: Program,
-  threadId = "1",
 ): Promise<Played> {
   const broken: string[] = [];
   const isQueued = name === "createAgentGraph";
@@ -232,7 +233,8 @@ export async function play(
   const model = new ProgramModel(stage);
   const saver = stage.watched(checkpointer);
   const { agent, graph } = PROMISING[name]({ model, tools: toolsOf(stage), checkpointer: saver });
-  const config = inThread(threadId);
+  threads += 1;
+  const config = inThread(`thread-${threads}`);
   const aborting: Promise<void>[] = [];
   let runs = 0;
   const moments: Moment[] = [];
@@ -459,7 +461,8 @@ class Stage {
       const count = this.#waits[this.#operations % this.#waits.length] ?? 0;
       for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
     };
-    return Object.assign(saver, {
+    // A view, because several programs can use one checkpointer.
+    return Object.assign(Object.create(saver) as BaseCheckpointSaver, {
       put: (...given: Parameters<typeof put>) =>
         this.during(async () => {
           if (this.waitsForWrites) this.#acceptStored(given[1].channel_values);
