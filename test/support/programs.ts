@@ -106,40 +106,57 @@ const anyCall = fc.oneof(
   { weight: 12, arbitrary: scriptedCall(...TOOL_NAMES.filter((name) => name !== "pay")) },
   { weight: 1, arbitrary: scriptedCall("pay") },
 );
-const rounds: fc.Arbitrary<Rounds> = fc.array(
-  fc.array(anyCall, { minLength: 1, maxLength: 3, size: "max" }),
-  { maxLength: 2, size: "max" },
-);
+const roundsOf = (minLength: number): fc.Arbitrary<Rounds> =>
+  fc.array(fc.array(anyCall, { minLength: 1, maxLength: 3, size: "max" }), {
+    minLength,
+    maxLength: 2,
+    size: "max",
+  });
+const rounds = roundsOf(0);
 /** A turn that asks a human, maybe beside other calls. */
 const asking: fc.Arbitrary<Rounds> = fc
   .tuple(scriptedCall("pay"), fc.array(anyCall, { maxLength: 2 }), fc.boolean())
   .map(([pay, others, isLast]) => [isLast ? [...others, pay] : [pay, ...others]]);
 
-const someCut: fc.Arbitrary<Cut> = fc.constantFrom(...MOMENT_NAMES).chain((at) =>
-  fc.record({
-    at: fc.constant(at),
-    after: fc.oneof(fc.constant(0), fc.nat(MOMENTS[at] - 1)),
-    turns: fc.nat(3),
-    settles: fc.boolean(),
-  }),
+const cutAt = (...moments: readonly Moment[]): fc.Arbitrary<Cut> =>
+  fc.constantFrom(...moments).chain((at) =>
+    fc.record({
+      at: fc.constant(at),
+      after: fc.oneof(fc.constant(0), fc.nat(MOMENTS[at] - 1)),
+      turns: fc.nat(3),
+      settles: fc.boolean(),
+    }),
+  );
+const someCut = cutAt(...MOMENT_NAMES);
+/** Most of these come while tools run. */
+const cutInWork = fc.oneof(
+  { weight: 2, arbitrary: cutAt("start", "end") },
+  { weight: 1, arbitrary: someCut },
 );
-const cut: fc.Arbitrary<Cut | undefined> = fc.option(someCut, { nil: undefined, freq: 1 });
+const cut: fc.Arbitrary<Cut | undefined> = fc.option(fc.oneof(someCut, cutInWork), {
+  nil: undefined,
+  freq: 1,
+});
 
 const send = (rounds: fc.Arbitrary<Rounds>, cut: fc.Arbitrary<Cut | undefined>): fc.Arbitrary<Step> =>
   fc.record({ kind: fc.constant("send" as const), rounds, cut });
 const resume: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("continue" as const), cut });
 const again: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("again" as const), cut });
-const decide: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constant("decide" as const),
-  approves: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
-  cut,
-});
+const decided = (approves: fc.Arbitrary<boolean>, cut: fc.Arbitrary<Cut | undefined>): fc.Arbitrary<Step> =>
+  fc.record({
+    kind: fc.constant("decide" as const),
+    approves: fc.array(approves, { minLength: 1, maxLength: 3 }),
+    cut,
+  });
+const decide = decided(fc.boolean(), cut);
+const decideInWork = decided(fc.constant(true), cutInWork);
 /** Steps that go together, so that most of them find what they are about. */
 const scene: fc.Arbitrary<readonly Step[]> = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(send(rounds, cut)) },
-  { weight: 2, arbitrary: fc.tuple(send(rounds, someCut), resume) },
-  { weight: 2, arbitrary: fc.tuple(send(rounds, someCut), again) },
+  { weight: 3, arbitrary: fc.tuple(send(roundsOf(1), cutInWork), resume) },
+  { weight: 3, arbitrary: fc.tuple(send(roundsOf(1), cutInWork), again) },
   { weight: 3, arbitrary: fc.tuple(send(asking, fc.constant(undefined)), decide) },
+  { weight: 2, arbitrary: fc.tuple(send(asking, fc.constant(undefined)), decideInWork, resume) },
   { weight: 1, arbitrary: fc.tuple(send(asking, cut), decide, decide) },
   { weight: 2, arbitrary: fc.tuple(fc.oneof(resume, again, decide)) },
 );
