@@ -451,10 +451,11 @@ class Stage {
 
   /** Resolves when no tool and no write is at work. */
   async allEnded(): Promise<void> {
+    const since = performance.now();
     do {
       await turns();
       await turns();
-    } while (this.#atWork > 0);
+    } while (this.#atWork > 0 && performance.now() - since < HANGS);
   }
 
   /** Waits until the program has come to a step. */
