@@ -1,7 +1,19 @@
 /**
  * Random programs on one thread: messages, aborts, continuations, decisions and jobs that are sent again, over any agent
- * and any checkpointer. What the model was asked, what tools did and what was promised is noted while a program is
- * played, and compared with the thread afterwards.
+ * and any checkpointer. What the model was asked and what tools did is noted while a program is played, and compared
+ * with the thread after one more message:
+ *
+ * - Each message of the user is there once, and in order.
+ * - Each result that a tool returned is there, and what it wrote to another key.
+ * - A call whose tool must not be replayed was started at most once, and one that a human decides on only if approved.
+ * - Each request was valid, each run has ended without an error but the abort's, and the last message is answered.
+ *
+ * The documents except these, and so do the programs:
+ *
+ * - With LangChain's agents, two runs at once lose messages. So after an abort before the run's first write, the next
+ *   step waits until the caller has heard of it. After every other abort it may begin at once.
+ * - A message is not promised if its run was aborted before its first write, or, as long as no run of the process has
+ *   come to its model, before that write has ended.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -12,7 +24,7 @@ import { createDeepAgent } from "deepagents";
 import fc from "fast-check";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { z } from "zod";
-import { createAgentGraph } from "../../src/index.js";
+import { createAgentGraph, validateHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { turns } from "./async.js";
 import type { Durability } from "./crashing-thread.js";
@@ -22,32 +34,29 @@ import { callIdsOf, strictViolations } from "./strict-check.js";
 import { inThread, pairedMessagesOf, user } from "./thread.js";
 import { makeTool } from "./tools.js";
 
-/** The tools by what is special about them. */
-const TOOLS = {
+const TOOL_NAMES = [
   /** It may be started again. */
-  safe: "may be replayed",
+  "safe",
   /** It takes effect each time that it is started. */
-  charge: "must not be replayed",
+  "charge",
   /** The same, and a human must approve it. */
-  pay: "needs an approval",
-  /** It ignores the abort of its run. */
-  deaf: "ends late",
-  /** It ends with the abort of its run. */
-  heedful: "ends with the abort",
+  "pay",
+  /** It ignores the abort of its run, and ends later. */
+  "deaf",
+  /** It takes so long that most aborts end it. */
+  "heedful",
   /** It also writes to another key. */
-  note: "returns a command",
-} as const;
+  "note",
+] as const;
 
-type ToolName = keyof typeof TOOLS;
-
-const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[];
+type ToolName = (typeof TOOL_NAMES)[number];
 
 /** A call that the model makes. */
 interface ScriptedCall {
   readonly tool: ToolName;
   /** How many turns of the event loop the tool takes. */
   readonly takes: number;
-  /** A deaf tool whose run was aborted ends after so many further steps of the program. */
+  /** A deaf tool whose run was aborted ends after this many further steps of the program. */
   readonly lag: number;
 }
 
@@ -188,7 +197,7 @@ const keys = {
 
 const asGraph = (agent: unknown) => agent as Pick<AnyGraph, "invoke" | "stream">;
 
-/** The agents that keep these promises, and how their state is read. */
+/** The agents that keep these promises. Each comes with the graph that its state is read from. */
 export const PROMISING = {
   "createAgent with tetherMiddleware": (parts: AgentParts) => {
     const approval = humanInTheLoopMiddleware({ interruptOn: { pay: true } } as never);
@@ -235,6 +244,7 @@ export interface Played {
 
 let threads = 0;
 
+/** Only what never ends takes so many milliseconds. */
 const HANGS = Number(process.env["HANGS"] ?? 60_000);
 
 /** Plays a program in a new thread. */
@@ -332,7 +342,8 @@ export async function play(
     }
   }
   await Promise.all(aborting);
-  stage.step = steps.length + 9;
+  // All late tools end.
+  stage.step = Number.POSITIVE_INFINITY;
   stage.releaseLate();
   await inTime(stage.allEnded(), "a tool or a write");
   stage.scripts.set("the end", []);
@@ -385,11 +396,9 @@ class Stage {
   readonly scripts = new Map<string, Rounds>();
   /** The texts that were sent, in order, and again. */
   readonly sent: string[] = [];
-  /**
-   * The texts that must be in the thread: their runs were not aborted before the first write. As long as no run of the
-   * process has come to a hook, that write must have ended.
-   */
+  /** The texts that must be in the thread. */
   readonly accepted = new Set<string>();
+  /** Whether the checkpointer is known to let reads wait for writes. */
   waitsForWrites: boolean;
   readonly approved = new Set<string>();
   readonly rejected = new Set<string>();
@@ -408,6 +417,7 @@ class Stage {
     this.waitsForWrites = waitsForWrites;
   }
 
+  /** A run that begins. */
   open(cut: Cut | undefined): Run {
     const { promise, resolve } = deferred<"reached">();
     const reach = () => resolve("reached");
@@ -425,16 +435,13 @@ class Stage {
     else run.reach();
   }
 
+  /** From now on, the messages that a run was given, that it saves or that its model gets must be in the thread. */
   accept(holder: unknown, run = this.#run.getStore()): void {
     if (run?.isAborted !== false) return;
     for (const text of textsIn(holder)) if (this.scripts.has(text)) this.accepted.add(text);
   }
 
-  /** Whether the checkpointer is known to let reads wait for writes. */
-  asksModel(): void {
-    this.waitsForWrites = true;
-  }
-
+  /** A write of a run begins. */
   write(): void {
     const run = this.#run.getStore();
     if (run !== undefined && this.waitsForWrites) run.hasWritten = true;
@@ -561,8 +568,10 @@ class ProgramModel extends PlayedModel {
 
   protected override async play(messages: readonly BaseMessage[], _options: PlayOptions) {
     const stage = this.#stage;
-    stage.faults.push(...strictViolations(messages).map((fault) => `a request is not valid: ${fault}`));
-    stage.asksModel();
+    const rules = validateHistory(messages, "openai").map(({ message }) => message);
+    for (const fault of [...strictViolations(messages), ...rules])
+      stage.faults.push(`a request is not valid: ${fault}`);
+    stage.waitsForWrites = true;
     stage.tell("asked");
     await new Promise(setImmediate);
     this.#responses += 1;
