@@ -390,6 +390,9 @@ interface Run {
   hasWritten: boolean;
 }
 
+/** The run that a call is part of. There is one for all programs, because Node 20 carries each along with every promise. */
+const runHere = new AsyncLocalStorage<Run>();
+
 /** What happens to a thread, and what is known of it. */
 class Stage {
   step = 0;
@@ -408,7 +411,6 @@ class Stage {
   readonly notes: string[] = [];
   readonly #waits: readonly number[];
   #operations = 0;
-  readonly #run = new AsyncLocalStorage<Run>();
   #late: { step: number; resolve: () => void }[] = [];
   #atWork = 0;
 
@@ -425,25 +427,25 @@ class Stage {
   }
 
   inRun<Value>(run: Run, work: () => Value): Value {
-    return this.#run.run(run, work);
+    return runHere.run(run, work);
   }
 
   /** What happens in a run, in that of this call by default. */
-  tell(moment: Moment, run = this.#run.getStore()): void {
+  tell(moment: Moment, run = runHere.getStore()): void {
     if (run === undefined || run.cut?.at !== moment) return;
     if (run.left > 0) run.left -= 1;
     else run.reach();
   }
 
   /** From now on, the messages that a run was given, that it saves or that its model gets must be in the thread. */
-  accept(holder: unknown, run = this.#run.getStore()): void {
+  accept(holder: unknown, run = runHere.getStore()): void {
     if (run?.isAborted !== false) return;
     for (const text of textsIn(holder)) if (this.scripts.has(text)) this.accepted.add(text);
   }
 
   /** A write of a run begins. */
   write(): void {
-    const run = this.#run.getStore();
+    const run = runHere.getStore();
     if (run !== undefined && this.waitsForWrites) run.hasWritten = true;
   }
 
