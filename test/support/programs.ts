@@ -8,12 +8,13 @@
  * - A call whose tool must not be replayed was started at most once, and one that a human decides on only if approved.
  * - Each request was valid, each run has ended without an error but the abort's, and the last message is answered.
  *
- * The documents except these, and so do the programs:
+ * The documents except these of LangChain's agents, and so do the programs:
  *
- * - With LangChain's agents, two runs at once lose messages. So after an abort before the run's first write, the next
- *   step waits until the caller has heard of it. After every other abort it may begin at once.
- * - A message is not promised if its run was aborted before its first write, or, as long as no run of the process has
- *   come to its model, before that write has ended.
+ * - Two runs at once lose messages. So after an abort before the run's first write, the next step waits until the caller
+ *   has heard of it. After every other abort it may begin at once.
+ * - Until a run of the process has come to the middleware, nothing waits for writes. So after an abort before that, the
+ *   next step waits for them.
+ * - A message whose run was aborted before its first write is not promised.
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
@@ -245,7 +246,7 @@ export interface Played {
 let threads = 0;
 
 /** Only what never ends takes so many milliseconds. */
-const HANGS = Number(process.env["HANGS"] ?? 60_000);
+const HANGS = 60_000;
 
 /** Plays a program in a new thread. */
 export async function play(
@@ -305,6 +306,7 @@ export async function play(
     controller.abort();
     if (cut.settles || !(own.hasWritten || isQueued)) await ended;
     else aborting.push(ended);
+    if (!stage.waitsForWrites) await inTime(stage.allEnded(), "a write");
     return "aborted";
   };
 
