@@ -1,4 +1,4 @@
-/** One line keeps every promise, whatever is done to a thread: see `test/support/programs.ts`. */
+/** One line, or one function, keeps every promise, whatever is done to a thread: see `test/support/programs.ts`. */
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect } from "vitest";

@@ -1,9 +1,23 @@
 /**
  * Random programs on one thread: messages, aborts, continuations, decisions and jobs that are sent again, over any agent
- * and any checkpointer. What the model was asked, what tools did and what was promised is noted while a program is
- * played, and compared with the thread afterwards.
+ * and any checkpointer. What the model was asked and what tools did is noted while a program is played, and compared
+ * with the thread after one more message:
+ *
+ * - Each message of the user is there once, and in order.
+ * - Each result that a tool returned is there, and what it wrote to another key.
+ * - A call whose tool must not be replayed was started at most once, and one that a human decides on only if approved.
+ * - Each request was valid, each run has ended without an error but the abort's, and the last message is answered.
+ *
+ * The documents except these of LangChain's agents, and so do the programs:
+ *
+ * - Two runs at once lose messages. So after an abort before the run's first write, the next step waits until the caller
+ *   has heard of it. After every other abort it may begin at once.
+ * - Until a run of the process has come to the middleware, nothing waits for writes. So after an abort before that, the
+ *   next step waits for them.
+ * - A message whose run was aborted before its first write is not promised.
  */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ToolRuntime } from "@langchain/core/tools";
 import { type BaseCheckpointSaver, Command, ReducedValue, StateSchema } from "@langchain/langgraph";
@@ -11,7 +25,7 @@ import { createDeepAgent } from "deepagents";
 import fc from "fast-check";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { z } from "zod";
-import { createAgentGraph } from "../../src/index.js";
+import { createAgentGraph, validateHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { turns } from "./async.js";
 import type { Durability } from "./crashing-thread.js";
@@ -21,32 +35,29 @@ import { callIdsOf, strictViolations } from "./strict-check.js";
 import { inThread, pairedMessagesOf, user } from "./thread.js";
 import { makeTool } from "./tools.js";
 
-/** The tools by what is special about them. */
-const TOOLS = {
+const TOOL_NAMES = [
   /** It may be started again. */
-  safe: "may be replayed",
+  "safe",
   /** It takes effect each time that it is started. */
-  charge: "must not be replayed",
+  "charge",
   /** The same, and a human must approve it. */
-  pay: "needs an approval",
-  /** It ignores the abort of its run. */
-  deaf: "ends late",
-  /** It ends with the abort of its run. */
-  heedful: "ends with the abort",
+  "pay",
+  /** It ignores the abort of its run, and ends later. */
+  "deaf",
+  /** It takes so long that most aborts end it. */
+  "heedful",
   /** It also writes to another key. */
-  note: "returns a command",
-} as const;
+  "note",
+] as const;
 
-type ToolName = keyof typeof TOOLS;
-
-const TOOL_NAMES = Object.keys(TOOLS) as readonly ToolName[];
+type ToolName = (typeof TOOL_NAMES)[number];
 
 /** A call that the model makes. */
 interface ScriptedCall {
   readonly tool: ToolName;
   /** How many turns of the event loop the tool takes. */
   readonly takes: number;
-  /** A deaf tool whose run was aborted ends after so many further steps of the program. */
+  /** A deaf tool whose run was aborted ends after this many further steps of the program. */
   readonly lag: number;
 }
 
@@ -100,40 +111,62 @@ export interface Program {
 const scriptedCall = (...tools: readonly ToolName[]): fc.Arbitrary<ScriptedCall> =>
   fc.record({ tool: fc.constantFrom(...tools), takes: fc.nat(12), lag: fc.nat(2) });
 
-const rounds: fc.Arbitrary<Rounds> = fc.array(
-  fc.array(scriptedCall(...TOOL_NAMES), { minLength: 1, maxLength: 3, size: "max" }),
-  { maxLength: 2, size: "max" },
+/** Seldom with a call that waits for a human, because then the others of its response may wait too. */
+const anyCall = fc.oneof(
+  { weight: 12, arbitrary: scriptedCall(...TOOL_NAMES.filter((name) => name !== "pay")) },
+  { weight: 1, arbitrary: scriptedCall("pay") },
 );
+const roundsOf = (minLength: number): fc.Arbitrary<Rounds> =>
+  fc.array(fc.array(anyCall, { minLength: 1, maxLength: 3, size: "max" }), {
+    minLength,
+    maxLength: 2,
+    size: "max",
+  });
+const rounds = roundsOf(0);
 /** A turn that asks a human, maybe beside other calls. */
 const asking: fc.Arbitrary<Rounds> = fc
-  .tuple(scriptedCall("pay"), fc.array(scriptedCall(...TOOL_NAMES), { maxLength: 2 }), fc.boolean())
+  .tuple(scriptedCall("pay"), fc.array(anyCall, { maxLength: 2 }), fc.boolean())
   .map(([pay, others, isLast]) => [isLast ? [...others, pay] : [pay, ...others]]);
 
-const someCut: fc.Arbitrary<Cut> = fc.constantFrom(...MOMENT_NAMES).chain((at) =>
-  fc.record({
-    at: fc.constant(at),
-    after: fc.nat(MOMENTS[at] - 1),
-    turns: fc.nat(3),
-    settles: fc.boolean(),
-  }),
+const cutAt = (...moments: readonly Moment[]): fc.Arbitrary<Cut> =>
+  fc.constantFrom(...moments).chain((at) =>
+    fc.record({
+      at: fc.constant(at),
+      after: fc.oneof(fc.constant(0), fc.nat(MOMENTS[at] - 1)),
+      turns: fc.nat(3),
+      settles: fc.boolean(),
+    }),
+  );
+const someCut = cutAt(...MOMENT_NAMES);
+/** Most of these come while tools run. */
+const cutInWork = fc.oneof(
+  { weight: 2, arbitrary: cutAt("start", "end") },
+  { weight: 1, arbitrary: someCut },
 );
-const cut: fc.Arbitrary<Cut | undefined> = fc.option(someCut, { nil: undefined, freq: 1 });
+const cut: fc.Arbitrary<Cut | undefined> = fc.option(fc.oneof(someCut, cutInWork), {
+  nil: undefined,
+  freq: 1,
+});
 
 const send = (rounds: fc.Arbitrary<Rounds>, cut: fc.Arbitrary<Cut | undefined>): fc.Arbitrary<Step> =>
   fc.record({ kind: fc.constant("send" as const), rounds, cut });
 const resume: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("continue" as const), cut });
 const again: fc.Arbitrary<Step> = fc.record({ kind: fc.constant("again" as const), cut });
-const decide: fc.Arbitrary<Step> = fc.record({
-  kind: fc.constant("decide" as const),
-  approves: fc.array(fc.boolean(), { minLength: 1, maxLength: 3 }),
-  cut,
-});
+const decided = (approves: fc.Arbitrary<boolean>, cut: fc.Arbitrary<Cut | undefined>): fc.Arbitrary<Step> =>
+  fc.record({
+    kind: fc.constant("decide" as const),
+    approves: fc.array(approves, { minLength: 1, maxLength: 3 }),
+    cut,
+  });
+const decide = decided(fc.boolean(), cut);
+const decideInWork = decided(fc.constant(true), cutInWork);
 /** Steps that go together, so that most of them find what they are about. */
 const scene: fc.Arbitrary<readonly Step[]> = fc.oneof(
   { weight: 4, arbitrary: fc.tuple(send(rounds, cut)) },
-  { weight: 2, arbitrary: fc.tuple(send(rounds, someCut), resume) },
-  { weight: 2, arbitrary: fc.tuple(send(rounds, someCut), again) },
+  { weight: 3, arbitrary: fc.tuple(send(roundsOf(1), cutInWork), resume) },
+  { weight: 3, arbitrary: fc.tuple(send(roundsOf(1), cutInWork), again) },
   { weight: 3, arbitrary: fc.tuple(send(asking, fc.constant(undefined)), decide) },
+  { weight: 2, arbitrary: fc.tuple(send(asking, fc.constant(undefined)), decideInWork, resume) },
   { weight: 1, arbitrary: fc.tuple(send(asking, cut), decide, decide) },
   { weight: 2, arbitrary: fc.tuple(fc.oneof(resume, again, decide)) },
 );
@@ -165,7 +198,7 @@ const keys = {
 
 const asGraph = (agent: unknown) => agent as Pick<AnyGraph, "invoke" | "stream">;
 
-/** The agents that keep these promises, and how their state is read. */
+/** The agents that keep these promises. Each comes with the graph that its state is read from. */
 export const PROMISING = {
   "createAgent with tetherMiddleware": (parts: AgentParts) => {
     const approval = humanInTheLoopMiddleware({ interruptOn: { pay: true } } as never);
@@ -210,22 +243,26 @@ export interface Played {
   readonly messages: readonly BaseMessage[];
 }
 
+let threads = 0;
+
+/** Only what never ends takes so many milliseconds. */
 const HANGS = 60_000;
 
-/** Plays a program. @param checkpointer Its methods are replaced. */
+/** Plays a program in a new thread. */
 export async function play(
   name: Promising,
   checkpointer: BaseCheckpointSaver,
   durability: Durability,
   { steps, waits, manner }: Program,
-  threadId = "1",
 ): Promise<Played> {
   const broken: string[] = [];
-  const stage = new Stage(waits, name === "createAgentGraph");
+  const isQueued = name === "createAgentGraph";
+  const stage = new Stage(waits, isQueued);
   const model = new ProgramModel(stage);
   const saver = stage.watched(checkpointer);
   const { agent, graph } = PROMISING[name]({ model, tools: toolsOf(stage), checkpointer: saver });
-  const config = inThread(threadId);
+  threads += 1;
+  const config = inThread(`thread-${threads}`);
   const aborting: Promise<void>[] = [];
   let runs = 0;
   const moments: Moment[] = [];
@@ -251,33 +288,25 @@ export async function play(
   const run = async (what: string, input: unknown, cut?: Cut): Promise<"ended" | "aborted"> => {
     runs += 1;
     const controller = new AbortController();
-    const reached = stage.reaches(cut);
-    let isAborted = false;
-    const ended = inTime(start(input, controller.signal), what).then(
-      () => {
-        stage.accept(input);
-      },
-      (error: unknown) => {
-        if (!isAborted || /hangs/.test(String(error))) broken.push(`${what} failed: ${describe(error)}`);
-      },
-    );
-    stage.tell("begun");
-    if (cut === undefined) {
-      await ended;
-      return "ended";
-    }
-    const first = await Promise.race([
-      ended.then(() => "ended" as const),
-      reached.then(() => "reached" as const),
-    ]);
-    if (first === "ended") return "ended";
+    const own = stage.open(cut);
+    const ended = stage
+      .inRun(own, () => inTime(start(input, controller.signal), what))
+      .then(
+        () => stage.accept(input, own),
+        (error: unknown) => {
+          if (!own.isAborted || !isAbort(error)) broken.push(`${what} failed: ${describe(error)}`);
+        },
+      );
+    stage.tell("begun", own);
+    const first = await Promise.race([ended.then(() => "ended" as const), own.isReached]);
+    if (cut === undefined || first === "ended") return "ended";
     for (let turn = 0; turn < cut.turns; turn += 1) await new Promise(setImmediate);
-    isAborted = true;
+    own.isAborted = true;
     moments.push(cut.at);
     controller.abort();
-    stage.hasAborted(input);
-    if (cut.settles) await ended;
+    if (cut.settles || !(own.hasWritten || isQueued)) await ended;
     else aborting.push(ended);
+    if (!stage.waitsForWrites) await inTime(stage.allEnded(), "a write");
     return "aborted";
   };
 
@@ -315,17 +344,20 @@ export async function play(
     }
   }
   await Promise.all(aborting);
-  stage.step = steps.length + 9;
+  // All late tools end.
+  stage.step = Number.POSITIVE_INFINITY;
   stage.releaseLate();
-  await stage.allEnded();
+  await inTime(stage.allEnded(), "a tool or a write");
   stage.scripts.set("the end", []);
   stage.sent.push("the end");
   await run("the last message", user("the end", "job-end"));
-  await stage.allEnded();
+  await inTime(stage.allEnded(), "a tool or a write");
   const { values } = await graph.getState(config);
   broken.push(...stage.brokenIn(values));
   return { broken, runs, moments, stage, messages: Object(values).messages };
 }
+
+const isAbort = (error: unknown): boolean => /abort/i.test(describe(error));
 
 function describe(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message.slice(0, 300)}` : String(error);
@@ -348,18 +380,30 @@ function textsIn(holder: unknown): string[] {
   return Array.isArray(messages) ? messages.map((message) => String(Object(message).content)) : [];
 }
 
+/** A run of the program. */
+interface Run {
+  readonly cut: Cut | undefined;
+  /** How many moments like that of the cut are still to pass. */
+  left: number;
+  readonly reach: () => void;
+  readonly isReached: Promise<"reached">;
+  isAborted: boolean;
+  /** Whether a write of the run has begun for which the next run waits. */
+  hasWritten: boolean;
+}
+
+/** The run that a call is part of. There is one for all programs, because Node 20 carries each along with every promise. */
+const runHere = new AsyncLocalStorage<Run>();
+
 /** What happens to a thread, and what is known of it. */
 class Stage {
   step = 0;
   readonly scripts = new Map<string, Rounds>();
   /** The texts that were sent, in order, and again. */
   readonly sent: string[] = [];
-  /**
-   * The texts that must be in the thread: their runs were not aborted before the first write. As long as no run of the
-   * process has come to a hook, that write must have ended.
-   */
+  /** The texts that must be in the thread. */
   readonly accepted = new Set<string>();
-  readonly #aborted = new Set<string>();
+  /** Whether the checkpointer is known to let reads wait for writes. */
   waitsForWrites: boolean;
   readonly approved = new Set<string>();
   readonly rejected = new Set<string>();
@@ -369,7 +413,6 @@ class Stage {
   readonly notes: string[] = [];
   readonly #waits: readonly number[];
   #operations = 0;
-  #watched: { cut: Cut; left: number; resolve: () => void } | undefined;
   #late: { step: number; resolve: () => void }[] = [];
   #atWork = 0;
 
@@ -378,28 +421,34 @@ class Stage {
     this.waitsForWrites = waitsForWrites;
   }
 
-  /** Resolves at the moment of the cut. It belongs to the run that begins now. */
-  reaches(cut: Cut | undefined): Promise<void> {
-    const { promise, resolve } = deferred();
-    this.#watched = cut && { cut, left: cut.after, resolve };
-    return promise;
+  /** A run that begins. */
+  open(cut: Cut | undefined): Run {
+    const { promise, resolve } = deferred<"reached">();
+    const reach = () => resolve("reached");
+    return { cut, left: cut?.after ?? 0, reach, isReached: promise, isAborted: false, hasWritten: false };
   }
 
-  hasAborted(input: unknown): void {
-    this.#watched = undefined;
-    for (const text of textsIn(input)) this.#aborted.add(text);
+  inRun<Value>(run: Run, work: () => Value): Value {
+    return runHere.run(run, work);
   }
 
-  tell(moment: Moment): void {
-    const watched = this.#watched;
-    if (watched?.cut.at !== moment) return;
-    if (watched.left > 0) watched.left -= 1;
-    else watched.resolve();
+  /** What happens in a run, in that of this call by default. */
+  tell(moment: Moment, run = runHere.getStore()): void {
+    if (run === undefined || run.cut?.at !== moment) return;
+    if (run.left > 0) run.left -= 1;
+    else run.reach();
   }
 
-  accept(holder: unknown): void {
-    for (const text of textsIn(holder))
-      if (this.scripts.has(text) && !this.#aborted.has(text)) this.accepted.add(text);
+  /** From now on, the messages that a run was given, that it saves or that its model gets must be in the thread. */
+  accept(holder: unknown, run = runHere.getStore()): void {
+    if (run?.isAborted !== false) return;
+    for (const text of textsIn(holder)) if (this.scripts.has(text)) this.accepted.add(text);
+  }
+
+  /** A write of a run begins. */
+  write(): void {
+    const run = runHere.getStore();
+    if (run !== undefined && this.waitsForWrites) run.hasWritten = true;
   }
 
   async during<Value>(work: () => Promise<Value>): Promise<Value> {
@@ -413,10 +462,11 @@ class Stage {
 
   /** Resolves when no tool and no write is at work. */
   async allEnded(): Promise<void> {
+    const since = performance.now();
     do {
       await turns();
       await turns();
-    } while (this.#atWork > 0);
+    } while (this.#atWork > 0 && performance.now() - since < HANGS);
   }
 
   /** Waits until the program has come to a step. */
@@ -440,10 +490,12 @@ class Stage {
       const count = this.#waits[this.#operations % this.#waits.length] ?? 0;
       for (let turn = 0; turn < count; turn += 1) await new Promise(setImmediate);
     };
-    return Object.assign(saver, {
+    // A view, because several programs can use one checkpointer.
+    return Object.assign(Object.create(saver) as BaseCheckpointSaver, {
       put: (...given: Parameters<typeof put>) =>
         this.during(async () => {
           if (this.waitsForWrites) this.#acceptStored(given[1].channel_values);
+          this.write();
           this.tell("saving");
           await wait();
           const saved = await put.apply(saver, given);
@@ -453,6 +505,7 @@ class Stage {
         }),
       putWrites: (...given: Parameters<typeof putWrites>) =>
         this.during(async () => {
+          this.write();
           this.tell("noting");
           await wait();
           await putWrites.apply(saver, given);
@@ -517,9 +570,11 @@ class ProgramModel extends PlayedModel {
     this.#stage = stage;
   }
 
-  protected override async play(messages: readonly BaseMessage[], { signal }: PlayOptions) {
+  protected override async play(messages: readonly BaseMessage[], _options: PlayOptions) {
     const stage = this.#stage;
-    stage.faults.push(...strictViolations(messages).map((fault) => `a request is not valid: ${fault}`));
+    const rules = validateHistory(messages, "openai").map(({ message }) => message);
+    for (const fault of [...strictViolations(messages), ...rules])
+      stage.faults.push(`a request is not valid: ${fault}`);
     stage.waitsForWrites = true;
     stage.tell("asked");
     await new Promise(setImmediate);
@@ -527,7 +582,7 @@ class ProgramModel extends PlayedModel {
     const id = `response-${this.#responses}`;
     const start = messages.findLastIndex((message) => message.type === "human");
     const text = messages[start]?.text.split("\n").at(-1) ?? "";
-    if (!signal?.aborted) stage.accepted.add(text);
+    stage.accept({ messages: [{ content: text }] });
     const script = stage.scripts.get(text);
     if (script === undefined) stage.faults.push(`a request does not end with a message of the user: ${text}`);
     const round = messages.slice(start).filter((message) => callIdsOf(message).length > 0).length;
