@@ -4,12 +4,13 @@
  * answered.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { type LangGraphRunnableConfig, START } from "@langchain/langgraph";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { placeOfCall } from "../history/group.js";
 import { MARKS } from "../history/marks.js";
 import { unansweredCalls } from "../history/open-calls.js";
+import { isResult } from "../history/result.js";
 import { isUserMessage } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
@@ -81,7 +82,13 @@ function wordsToWrite(
   const isMoved = others.some(({ type }) => type !== "remove");
   const now = new Map(history.map((message) => [message.id, message.type]));
   const replaced = isMoved ? stored.filter(({ id, type }) => now.get(id) !== type) : [];
-  return [...replaced, ...others];
+  // A result goes to its call, and not to the place of the words.
+  const back = replaced.flatMap((message) =>
+    isResult(message) && message.id !== undefined
+      ? [new RemoveMessage({ id: message.id }), message]
+      : message,
+  );
+  return [...back, ...others];
 }
 
 /** Other middleware can have nodes before this one. */
