@@ -146,7 +146,14 @@ function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index:
   return withInvoke(tool, (invoke, input, passed) => {
     const config = index === 0 ? passed : withOwnMemory(passed, `${name}.${index}`);
     const callKey = callKeyOf(config, place);
-    return invoke(input, { ...config, ...(index > 0 && { config }), callKey } as RunnableConfig);
+    // An agent of LangChain has no limit of time.
+    const waitForHuman = (answer: Promise<unknown>) => answer;
+    return invoke(input, {
+      ...config,
+      ...(index > 0 && { config }),
+      callKey,
+      waitForHuman,
+    } as RunnableConfig);
   });
 }
 

@@ -76,28 +76,56 @@ interface Deadline {
   readonly outlivesAbort?: boolean;
 }
 
+/** Contract: waits for an answer. Until it comes, the time of the work stands still. */
+export type StopClock = <Answer>(answer: Promise<Answer>) => Promise<Answer>;
+
 /**
  * Runs work that the run's signal or a time limit can abort. Work that ignores its signal is abandoned.
  *
  * @throws The timeout error, the reason of the run's abort, or the work's error.
  */
 export async function withDeadline<T>(
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (signal: AbortSignal, stopClock: StopClock) => Promise<T>,
   { signal, timeoutMs, timeoutError, outlivesAbort = false }: Deadline,
 ): Promise<T> {
   const timeout = new AbortController();
   const joined = signal === undefined ? timeout.signal : AbortSignal.any([signal, timeout.signal]);
-  const timer =
-    timeoutMs === undefined ? undefined : setTimeout(() => timeout.abort(timeoutError(timeoutMs)), timeoutMs);
-  const stop = (): void => clearTimeout(timer);
+  let left = timeoutMs;
+  let since = performance.now();
+  let waiting = 0;
+  let isOver = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const start = (): void => {
+    if (left === undefined || isOver) return;
+    since = performance.now();
+    timer = setTimeout(() => timeout.abort(timeoutError(timeoutMs ?? 0)), left);
+  };
+  const stop = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+  };
+  const stopClock: StopClock = async (answer) => {
+    if (waiting === 0 && left !== undefined) {
+      clearTimeout(timer);
+      left = Math.max(0, left - (performance.now() - since));
+    }
+    waiting += 1;
+    try {
+      return await answer;
+    } finally {
+      waiting -= 1;
+      if (waiting === 0) start();
+    }
+  };
+  start();
   const stopListening = outlivesAbort && signal !== undefined ? onAbort(signal, stop) : undefined;
   try {
-    return await untilAborted(work(joined), outlivesAbort ? timeout.signal : joined);
+    return await untilAborted(work(joined, stopClock), outlivesAbort ? timeout.signal : joined);
   } catch (error) {
     // After a timeout, the work's error is only a consequence of the abort.
     throw timeout.signal.aborted ? timeout.signal.reason : error;
   } finally {
-    clearTimeout(timer);
+    stop();
     stopListening?.();
   }
 }

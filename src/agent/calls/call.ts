@@ -19,7 +19,7 @@ import { interruptsOf, isLangGraphSignal } from "../../providers/failure/langgra
 import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { untilAborted, withDeadline } from "../../shared/waiting.js";
+import { type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
 import { withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
 import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs.js";
@@ -226,8 +226,9 @@ interface WantedCall extends FunctionCall, Pick<ToolTask, "place"> {}
 
 /**
  * Runs a tool once, with the config that LangChain's tools expect: state, store, context, writer and tool call id, and
- * also the call's key. The tool's signal aborts with the run or at the timeout. A tool that ignores the timeout is
- * abandoned. One that ignores the run's abort is not: its result is kept, although the run itself does not wait for it.
+ * also the call's key, and a function that waits for a human. The tool's signal aborts with the run or at the timeout. A
+ * tool that ignores the timeout is abandoned. One that ignores the run's abort is not: its result is kept, although the
+ * run itself does not wait for it.
  *
  * @throws LangGraph's own signals, and what the tool throws because of the abort. Any other error is returned as an
  * outcome.
@@ -243,7 +244,7 @@ export async function callTool(
   const config = state === undefined ? taskConfig : withTaskInput(taskConfig, state);
   const { place, ...named } = wanted;
   const call = { ...named, type: "tool_call" as const };
-  const invoke = (signal = config.signal): Promise<unknown> =>
+  const invoke = (signal = config.signal, waitForHuman: StopClock = asItIs): Promise<unknown> =>
     patientTool(tool).invoke(call, {
       ...config,
       ...(signal && { signal }),
@@ -252,6 +253,7 @@ export async function callTool(
       toolCall: call,
       toolCallId: call.id,
       callKey: callKeyOf(config, place),
+      waitForHuman,
       writer: config.writer ?? null,
       store: config.store ?? null,
     });
@@ -277,6 +279,9 @@ export async function callTool(
     );
   }
 }
+
+/** Without a limit, no time counts. */
+const asItIs: StopClock = (answer) => answer;
 
 class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";

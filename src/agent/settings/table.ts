@@ -168,7 +168,10 @@ export const TOOL_SETTINGS = {
    * Default: false.
    */
   includeDetailedErrors: { ...flag, default: false, env: true },
-  /** How many milliseconds a tool call may take. After that it ends with an error. Default: no limit. */
+  /**
+   * How many milliseconds a tool call may take, besides the time that it waits for a human. After that it ends with an
+   * error. Default: no limit.
+   */
   toolTimeoutMs: { ...milliseconds, default: undefined, env: true },
 } as const satisfies SettingsTable;
 

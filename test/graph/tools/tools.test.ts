@@ -8,11 +8,12 @@ import { createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf } from "../../support/async.js";
 import { results, returning, schema } from "../../support/batch.js";
+import { deferred } from "../../support/deferred.js";
 import { twice } from "../../support/middleware.js";
 import { calls, type WantedCall } from "../../support/models.js";
 import { scripted } from "../../support/scripted-model.js";
 import { rowsOf } from "../../support/test-tools.js";
-import { inThread, user } from "../../support/thread.js";
+import { inThread, script, user } from "../../support/thread.js";
 import { createProbe, makeTool } from "../../support/tools.js";
 
 describe("a call fails", () => {
@@ -81,6 +82,25 @@ describe("a call fails", () => {
     expect(fast).toMatchObject({ content: "fast done -" });
     probe.release();
   });
+});
+
+it("The time that a call waits for a human is not its tool's time.", async () => {
+  const [answer, isOver] = [deferred<string>(), deferred()];
+  const ask = makeTool("ask", async (_, runtime) => {
+    const { waitForHuman } = runtime as typeof runtime & { waitForHuman<T>(coming: Promise<T>): Promise<T> };
+    return `told ${await waitForHuman(answer.promise)}`;
+  });
+  const slow = makeTool("slow", async (_, { signal }) => {
+    signal?.addEventListener("abort", () => isOver.resolve());
+    return new Promise(() => {});
+  });
+  const model = scripted(calls(["ask"], ["slow"]), "Done.");
+  const run = createAgentGraph({ model, tools: [ask, slow], toolTimeoutMs: 400 }).invoke(user("Go."));
+  // Both calls began together.
+  await isOver.promise;
+  answer.resolve("yes");
+  const results = script((await run).messages).filter((line) => line.startsWith("tool"));
+  expect(results).toEqual(["tool: told yes", expect.stringContaining("400 ms")]);
 });
 
 it("A time limit longer than a timer takes is refused", () => {
