@@ -166,18 +166,18 @@ function inOpenAIForm(body: Fields): Fields {
  * The client knows them only in stored items, and writes the items of another model's calls anew. It also writes an
  * empty text beside calls as a message, which DeepSeek refuses.
  */
-function keepCallFields(model: BaseChatModel, { dialect }: ModelIdentity): BaseChatModel {
+function keepCallFields(model: BaseChatModel, { host, modelId }: ModelIdentity): BaseChatModel {
   const responses: unknown = Reflect.get(model, "responses");
   if (!isChatModel(responses)) return model;
   const complete: unknown = Reflect.get(responses, "completionWithRetry");
   if (typeof complete !== "function") return model;
+  const refusesEmpty = [host, modelId].some((name) => name !== undefined && /deepseek/i.test(name));
   const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
   const sending = (name: (typeof methods)[number]) =>
     function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
       const completionWithRetry = (request: Fields, ...options: readonly unknown[]) => {
         const input = recordsIn(request["input"]);
-        const kept =
-          dialect === "responses-compatible" ? input.filter((item) => !isEmptyMessage(item)) : input;
+        const kept = refusesEmpty ? input.filter((item) => !isEmptyMessage(item)) : input;
         return Reflect.apply(complete, this, [
           { ...request, input: withCallFields(kept, messages) },
           ...options,
