@@ -43,8 +43,8 @@ export async function readInput(
   mayHaveLeft: boolean,
 ): Promise<ReadInput> {
   const [before, last] = [history.at(-2), history.at(-1)];
-  // A user's message after another one can have taken the place of the response to it.
-  const isUsual = last?.type === "human" && before?.type !== "human";
+  // A user's message after another one, or after a result, can have taken the place of the response to it.
+  const isUsual = last?.type === "human" && before?.type !== "human" && before?.type !== "tool";
   if (last === undefined || (isUsual && !mayHaveLeft)) return NOTHING_ELSE;
   const step = checkpointOfStep(config);
   const checkpoints =

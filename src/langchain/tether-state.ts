@@ -66,7 +66,7 @@ const messages: ReducedValue<BaseMessage[], MessagesUpdate | undefined> = new Re
   {
     ...pairedField,
     reducer: (history: unknown, update: unknown) => keepApart(pairedField.reducer(history, update)),
-    inputSchema: z.any().superRefine(checkUpdate).overwrite(unmarkedIfSent) as z.ZodType<
+    inputSchema: z.any().superRefine(checkUpdate).overwrite(unmarkedIfSent).optional() as z.ZodType<
       MessagesUpdate | undefined
     >,
   },

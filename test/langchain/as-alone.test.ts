@@ -627,6 +627,14 @@ describe("Other middleware", () => {
     }));
 });
 
+it("An input without messages asks about those of the thread", async () => {
+  const stateSchema = z.object({ note: z.string().optional() });
+  const thread = openAgent({ model: new FunctionModel(() => "Hello."), stateSchema });
+  await thread.run(user("Hi!"));
+  expect((await thread.run({ note: "given" })).error).toBeUndefined();
+  expect(script(await thread.readOpen())).toEqual(["human: Hi!", "ai: Hello.", "ai: Hello."]);
+});
+
 it("A run that exceeds its limit of steps fails with LangGraph's error", async () => {
   const run = async (middleware: readonly object[]) => {
     const model = new FunctionModel(({ index }) => calls(["fast", {}, `fast-${index}`]));

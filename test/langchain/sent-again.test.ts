@@ -124,3 +124,13 @@ it("A tool that waits for an answer asks again", async () => {
     lines("human: Go. | ai> asking | tool: The human says this | ai: Done."),
   );
 });
+
+it("Words under the id of a response that followed a result do not replace it", async () => {
+  const model = scripted(calls(["fast", {}, "f"]), "Done.", "Well.");
+  const thread = openAgent({ model, tools: [createProbe().fast] });
+  const response = (await thread.send("Go.")).at(-1);
+  expect((await thread.run(user("And?", response?.id))).error).toBeUndefined();
+  expect(script(await thread.read())).toEqual(
+    lines("human: Go. | ai> fast | tool: fast done - | ai: Done. | human: And? | ai: Well."),
+  );
+});
