@@ -3,7 +3,7 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { Command, MemorySaver, Send, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { PairedMessagesValue } from "langgraph-tether";
+import { createAgentGraph, PairedMessagesValue } from "langgraph-tether";
 import { tetherMiddleware, tetherState } from "langgraph-tether/langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod/v4";
@@ -157,6 +157,34 @@ describe.each(ways.filter((way) => way !== "a node with its own memory"))("an ag
     );
   });
 });
+
+it.each(["createAgent", "createAgentGraph"])(
+  "%s gets back what its cancelled run did where another node comes first",
+  async (kind) => {
+    const probe = createProbe();
+    const model = scripted(batch(), "Better now?", "Bye.");
+    const tools = [probe.fast, probe.heedful];
+    const agent =
+      kind === "createAgent"
+        ? (createAgent({ model, tools, middleware: [tetherMiddleware()] } as never) as unknown as AnyAgent)
+            .graph
+        : createAgentGraph({ model, tools });
+    const graph = new StateGraph(State)
+      .addNode("router", () => ({}))
+      .addNode("agent", agent as never)
+      .addEdge(START, "router")
+      .addEdge("router", "agent")
+      .compile({ checkpointer: new MemorySaver() });
+    const opened = { graph, probe, config: { configurable: { thread_id: "1" } } };
+    await cancelRun(opened as never, "Go.", {});
+    for (const text of ["Hello?", "Bye!"]) await graph.invoke(user(text), opened.config);
+    const request = lines(`human: Go. | ai> fast heedful | tool: fast done - | ${closed} | human: Hello?`);
+    expect(script(model.requests[1]?.messages ?? [])).toEqual(request);
+    expect(
+      script(model.requests[2]?.messages ?? []).filter((line) => line === "tool: fast done -"),
+    ).toHaveLength(1);
+  },
+);
 
 it("What an agent did is kept if a later node of its graph is cancelled, and the graph is a node too", async () => {
   const model = scripted(calls(["fast", {}, "f"]), "Done.", "Fine.");

@@ -29,10 +29,11 @@ import { patientTool } from "../../threads/langgraph/patient-tool.js";
 import {
   isResumedWith,
   isToolTask,
+  keptWrites,
+  questionsNamed,
   readState,
   type ToolTask,
   tasksOfLostRun,
-  writesOfTask,
 } from "../../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep, ownTaskOf } from "../../threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
@@ -84,7 +85,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
   config.signal?.throwIfAborted();
   const { call, args, offered } = task;
-  const kept = keptWrites(task, config);
+  const kept = keptUpdate(task, config);
   if (kept !== undefined) return kept;
   const saved = savedMessages(task, config);
   if (saved !== undefined) {
@@ -309,14 +310,14 @@ const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
 
 /**
  * What the call wrote in the superstep whose question is answered again. LangGraph begins a branch there, and runs all
- * its calls again. Undefined for a call that asked itself, or that had not ended.
+ * its calls again. Undefined for a call whose own question is answered, and for one that had not ended.
  */
-function keptWrites({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsUpdate | undefined {
+function keptUpdate({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsUpdate | undefined {
   const { input, checkpoints } = runOf(config).inputs;
   const { abandoned: tuple, isFork } = checkpoints;
   const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
   if (!isFork || !isAnswer || tuple?.metadata?.step !== (stepOf(config) ?? 0) - 1) return undefined;
-  const writes = writesOfTask(tuple, ownTaskOf(config));
+  const writes = keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume));
   const messages = writes
     .flatMap(([channel, value]) => (channel === "messages" ? [value].flat() : []))
     .flatMap((value) => coerceMessage(value) ?? []);

@@ -13,6 +13,7 @@ import {
   interruptsAt,
   isResumedWith,
   nodesToEnter,
+  questionsNamed,
   sentNodes,
   sentTasks,
   waitingInterrupts,
@@ -51,12 +52,19 @@ export async function admitAnswer(
       : await read?.({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
   const isPassed = latest !== undefined && latest.checkpoint.id !== start.checkpoint.id;
   const open = isPassed ? interruptsAt(start) : openQuestions(start);
-  const ids = idsIn(input.resume);
+  const ids = questionsNamed(input.resume);
   const isUnnamed = checkpointId === undefined && ids.length === 0 && open.every(isApproval);
   const answer = isUnnamed ? marked(input) : input;
   const known = open.map(idOfInterrupt);
   const strange = ids.filter((id) => !known.includes(id));
   if (open.length > 0 && strange.length === 0) {
+    const left = known.filter((id) => !ids.includes(id));
+    // What waits at a checkpoint that is not the latest would be seen by nobody.
+    if (isPassed && known.length > 1 && left.length > 0)
+      throw refuse(
+        `answer all questions of the checkpoint at once, because ${thread} has gone on from there. It lacks ` +
+          `${listWithOr(left.map((id) => `\`${id}\``))}.`,
+      );
     if (asksHere(start)) return answer;
     const nodes = listWithOr([...nodesToEnter(start), ...sentNodes(start)].map((node) => `\`${node}\``));
     throw refuse(
@@ -74,12 +82,6 @@ export async function admitAnswer(
     `name a question that waits, but ${thread} waits for ${listWithOr(known.map((id) => `\`${id}\``))}, and not for ` +
       `${listWithOr(strange.map((id) => `\`${id}\``))}: it was answered or declined before, or is of another thread.`,
   );
-}
-
-/** The ids of the questions that an answer names. An interrupt's id is a hash. */
-function idsIn(resume: unknown): string[] {
-  const keys = isRecord(resume) ? Object.keys(resume) : [];
-  return keys.every((key) => /^[0-9a-f]{32}$/.test(key)) ? keys : [];
 }
 
 /** A task of ours asks once. A tool can ask several times, so it may wait for another answer. */

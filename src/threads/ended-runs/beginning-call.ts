@@ -22,8 +22,8 @@ import {
   writeOf,
 } from "../diary.js";
 import { emitEvent } from "../events.js";
-import { hasInterrupt, writesOfTask } from "../langgraph/read-checkpoints.js";
-import { isContinuedStep, ownTaskOf } from "../langgraph/run-host.js";
+import { isAskedAgain, keptWrites } from "../langgraph/read-checkpoints.js";
+import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
 
 /** What happens to a call before its tool runs. */
@@ -82,22 +82,23 @@ async function lookUp(
   if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
   const task = ownTaskOf(config);
+  const named = questionsNamedIn(config);
   // Its question may be answered again, in a branch that begins here.
-  const isAsked = tuple !== undefined && hasInterrupt(tuple, task) && (await isPassed(tuple, page));
+  const isAsked = tuple !== undefined && isAskedAgain(tuple, task, named) && (await isPassed(tuple, page));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
-  const named = { tool: call.name, callId: call.id };
+  const ofCall = { tool: call.name, callId: call.id };
   const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;
-  const kept = tuple === undefined ? undefined : outcomeIn(writesOfTask(tuple, task), isOfCall);
+  const kept = tuple === undefined ? undefined : outcomeIn(keptWrites(tuple, task, named), isOfCall);
   if (kept !== undefined) return { kind: "ended", ...kept };
   const late = results.find((one) => one.place === place && isOfCall(one.result));
   if (late !== undefined) {
-    emitEvent(config, { type: "result-recovered", ...named });
+    emitEvent(config, { type: "result-recovered", ...ofCall });
     return { kind: "ended", result: markRecoveredResult(late.result), values: late.values };
   }
   const { start, wait } = notesOf(tuple, place);
   if (start > wait && !isSafe && !isAsked) {
     const cause = "interrupted";
-    emitEvent(config, { type: "call-closed", ...named, cause });
+    emitEvent(config, { type: "call-closed", ...ofCall, cause });
     return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id), values: [] };
   }
   if (isSafe) return AGAIN;
@@ -132,7 +133,7 @@ async function isPassed(tuple: CheckpointTuple, { saver, config }: Page): Promis
 
 /** A call's result among a task's writes, and what the task wrote to the state's own keys. */
 function outcomeIn(
-  writes: ReturnType<typeof writesOfTask>,
+  writes: ReturnType<typeof keptWrites>,
   isOfCall: (message: BaseMessage) => boolean,
 ): Pick<LateResult, "result" | "values"> | undefined {
   const messages = messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : [])));

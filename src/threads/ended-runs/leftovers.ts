@@ -386,11 +386,12 @@ export async function findNestedLeftovers(
   const search = { fate: "continued", most: MOST_READ } as const;
   for await (const { checkpoint, fate } of walkBack(parents.abandoned, parents.read, search)) {
     if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
+    // Other nodes can run before this one, in this run and in those between.
+    if (namespacesOfNode(checkpoint, nodes[0] ?? "").length === 0) continue;
     // With the durability `exit`, the checkpoints of this run are not saved yet.
     const isLatest = checkpoint === parents.abandoned;
-    const isEntered = namespacesOfNode(checkpoint, nodes[0] ?? "").length > 0;
     // A run of the outer graph that has passed the node has its messages.
-    if ((fate !== "discarded" && !isLatest) || !isEntered) return [];
+    if (fate !== "discarded" && !isLatest) return [];
     const left = await readNodes(checkpoint, nodes);
     // The latest checkpoint can also be one of this run, whose messages are known, but not what it wrote to keys.
     if (left !== undefined) return [isLatest ? { ...left, values: [] } : left];

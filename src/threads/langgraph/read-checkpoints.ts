@@ -230,21 +230,12 @@ export function hasAnswers({ pendingWrites = [] }: CheckpointTuple): boolean {
 
 /**
  * A checkpoint whose thread went on, for a run that answers its questions again: without their last answers, which
- * LangGraph would prefer to the new ones.
- *
- * @param answer What the questions are answered with: values by the ids of some, or else one for all. @default for all
+ * LangGraph would prefer to the new ones. What a human approved there has been done in the other branch.
  */
-export function unanswered(tuple: CheckpointTuple, answer?: unknown): CheckpointTuple {
-  const { pendingWrites = [] } = tuple;
-  const questions = pendingWrites.flatMap(([task, channel, value]) =>
-    channel === INTERRUPT ? [value].flat().map((interrupt) => ({ id: idOfInterrupt(interrupt), task })) : [],
-  );
-  const named = questions.filter(({ id }) => isRecord(answer) && Object.hasOwn(answer, id));
-  const asked = new Set(named.flatMap(({ id, task }) => [id, task]));
-  const isReplaced = (task: string): boolean => asked.size === 0 || task === NULL_TASK || asked.has(task);
-  const kept = pendingWrites.flatMap<PendingWrite>((write) => {
+export function unanswered(tuple: CheckpointTuple): CheckpointTuple {
+  const kept = (tuple.pendingWrites ?? []).flatMap<PendingWrite>((write) => {
     const [task, channel, value] = write;
-    if (channel !== RESUME || !isReplaced(task)) return [write];
+    if (channel !== RESUME) return [write];
     // A tool that asked several times has an answer for each.
     const earlier = task !== NULL_TASK && Array.isArray(value) ? value.slice(0, -1) : [];
     return earlier.length === 0 ? [] : [[task, channel, earlier]];
@@ -254,14 +245,39 @@ export function unanswered(tuple: CheckpointTuple, answer?: unknown): Checkpoint
 
 type PendingWrite = NonNullable<CheckpointTuple["pendingWrites"]>[number];
 
-/** What a task wrote beside its checkpoint. Nothing if it asked a question, because another answer changes it. */
-export function writesOfTask(
+/** The ids of the questions that an answer names. Empty if it names none. An interrupt's id is a hash. */
+export function questionsNamed(answer: unknown): string[] {
+  const keys = isRecord(answer) ? Object.keys(answer) : [];
+  return keys.every((key) => /^[0-9a-f]{32}$/.test(key)) ? keys : [];
+}
+
+/**
+ * What a task wrote beside its checkpoint, for a run that answers there again. Nothing if its question is answered.
+ *
+ * @param named The questions that are answered. Empty: all.
+ */
+export function keptWrites(
   tuple: CheckpointTuple,
   id: string,
+  named: readonly string[],
 ): (readonly [channel: string, value: unknown])[] {
-  if (hasInterrupt(tuple, id)) return [];
+  if (isAskedAgain(tuple, id, named)) return [];
   return (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
     task === id && (channel === "messages" || isOwnChannel(channel)) ? [[channel, value]] : [],
+  );
+}
+
+/** Whether a task asked one of these questions, or any if none is named. */
+export function isAskedAgain(
+  { pendingWrites = [] }: CheckpointTuple,
+  id: string,
+  named: readonly string[],
+): boolean {
+  return pendingWrites.some(
+    ([task, channel, value]) =>
+      task === id &&
+      channel === INTERRUPT &&
+      (named.length === 0 || [value].flat().some((question) => named.includes(idOfInterrupt(question)))),
   );
 }
 

@@ -95,6 +95,14 @@ export function namespaceOfGraph({ configurable }: RunnableConfig): string {
   return namespace.slice(0, Math.max(namespace.lastIndexOf(SUBGRAPH), 0));
 }
 
+/** LangGraph's answers by the ids of their questions, in a run that has such. Not exported. */
+const ANSWERS = "__pregel_resume_map";
+
+/** The questions that the run's answer names. Empty: it names none. */
+export function questionsNamedIn({ configurable }: RunnableConfig): readonly string[] {
+  return Object.keys(Object(configurable?.[ANSWERS]));
+}
+
 /** The id of the task that a node runs in. */
 export function ownTaskOf({ configurable }: RunnableConfig): string {
   const namespace = String(configurable?.["checkpoint_ns"] ?? "");

@@ -123,7 +123,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     this.checkpoints.isFork = isFork;
     const answer = this.#answer;
     if (tuple === undefined || answer === undefined || answer === null) return tuple;
-    if (isFork) return unanswered(tuple, answer);
+    if (isFork) return unanswered(tuple);
     if (this.#isSavedAtExit && this.#saver !== undefined) await saveResumeValue(this.#saver, tuple, answer);
     return tuple;
   }

@@ -108,4 +108,36 @@ describe.each(cases)("With $kind, a $channel channel and the durability $durabil
       expect(runs).toEqual(["look"]);
     });
   });
+
+  it("is answered together with those beside it", async () => {
+    if (options.kind !== "createAgentGraph") return;
+    const { runs, run, read } = open({ ...options, called: ["pay", "ask", "inquire", "look"] });
+    await run(user("Go."));
+    const asked = await read();
+    const ids = new Map(
+      questionsIn(asked).map(({ id = "", value }) => [typeof value === "string" ? value : "pay", id]),
+    );
+    const answers = (given: Readonly<Record<string, unknown>>) =>
+      new Command({
+        resume: Object.fromEntries(
+          Object.entries(given).map(([name, value]) => [ids.get(name) ?? "", value]),
+        ),
+      });
+    await run(answers({ pay: decided("approve") }));
+    await run(answers({ "which?": "this", "who?": "me" }));
+    expect(runs.toSorted()).toEqual(["look", "pay"]);
+    await expect(run(answers({ "which?": "that" }), asked.config)).rejects.toThrow(
+      "answer all questions of the checkpoint at once",
+    );
+    expect(runs.toSorted()).toEqual(["look", "pay"]);
+    await run(answers({ pay: decided("reject"), "which?": "that", "who?": "you" }), asked.config);
+    expect(runs.toSorted()).toEqual(["look", "pay"]);
+    const results = script((await read()).values.messages).filter((line) => line.startsWith("tool"));
+    expect(results).toEqual([
+      expect.stringMatching(/^tool! /),
+      "tool: told that",
+      "tool: told you",
+      "tool: seen",
+    ]);
+  });
 });
