@@ -62,9 +62,9 @@ export async function readInput(
     const asked = words.findLast(isUserMessage);
     const isNew = words.some(({ id, type }) => id === undefined || type === "remove");
     const latest = checkpoint.parentConfig && (await checkpoints.read?.(checkpoint.parentConfig));
-    if (asked === undefined || isNew || latest === undefined) return { isSentAgain: false, written };
+    if (words.length === 0 || isNew || latest === undefined) return { isSentAgain: false, written };
     const keys = Object.keys(others).filter((key) => others[key] !== undefined);
-    const sent = { input, messages: words, askedId: asked.id, keys };
+    const sent = { input, messages: words, askedId: asked?.id, keys };
     return { isSentAgain: await hasInput(sent, stored, latest, checkpoints.read), written };
   }
   return NOTHING_ELSE;

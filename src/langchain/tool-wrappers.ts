@@ -28,15 +28,20 @@ export interface ToolWrappers {
 export function createToolWrappers(middleware: Middleware): ToolWrappers {
   const { wrapToolCall: own } = middleware;
   let isHidden = false;
+  let reads = 0;
   Object.defineProperty(middleware, "wrapToolCall", {
-    get: () => (isHidden ? undefined : own),
+    get: () => {
+      reads += 1;
+      return isHidden ? undefined : own;
+    },
     enumerable: true,
     configurable: true,
   });
   const seen = new Set<boolean>();
   return {
     look(askModel) {
-      if (!isLetThrough(askModel)) return;
+      // An agent reads it several times. A copy has read it once, and shows its own wrapper.
+      if (reads < 2 || !isLetThrough(askModel)) return;
       isHidden = true;
       const areOthers = isLetThrough(askModel);
       isHidden = false;

@@ -60,6 +60,20 @@ describe.each(DURABILITIES)("With the durability %s, a job that is sent again", 
     expect(probe.runs).toEqual(["fast:-", "heedful:-", "fast:-"]);
   });
 
+  it("asks nobody if only its form is another one, or if it is a result that the thread has", async () => {
+    const model = new FunctionModel(({ index }) =>
+      index === 0 ? calls(["unknown", {}, "u"]) : `Answer ${index}`,
+    );
+    const thread = openAgent({ model });
+    await thread.run(job(), { durability });
+    const asked = model.requests.length;
+    const blocks = { role: "user", id: "job-1", content: [{ type: "text", text: "Go." }] };
+    const [, , result] = await thread.read();
+    for (const message of [blocks, result])
+      expect((await thread.run({ messages: [message] }, { durability })).error).toBeUndefined();
+    expect(model.requests).toHaveLength(asked);
+  });
+
   it("asks the model if it was not asked yet", async () => {
     const model = scripted(new Error("The provider is away."), "Done.");
     const thread = openAgent({ model });

@@ -155,6 +155,15 @@ describe("a tool that throws", () => {
     expect(script(await inNewProcess.read()).at(-1)).toBe("ai: Done.");
   });
 
+  it.each([
+    ["alone", [{ ...tetherMiddleware() }]],
+    ["of another name", [{ ...tetherMiddleware(), name: "mine" }]],
+    ["assigned", [Object.assign({}, tetherMiddleware())]],
+  ])("is told where the middleware is a copy: %s", async (_title, list) => {
+    const thread = open(list, calls(["failing"]), "Done.");
+    expect(script(await thread.send("Go.")).at(-1)).toBe("ai: Done.");
+  });
+
   it("is told in agents that share a middleware and differ in what else wraps tool calls", async () => {
     const shared = tetherMiddleware();
     for (const list of [[shared], [outer, shared]]) {

@@ -5,13 +5,16 @@ import { Command, interrupt, type LangGraphRunnableConfig, Send } from "@langcha
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { withArguments } from "../../history/change-calls.js";
 import { toPlain } from "../../history/message.js";
+import { isRecord } from "../../shared/values.js";
 import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
+import { isNodeWithoutMemory, isOutermost, questionsNamedIn } from "../../threads/langgraph/run-host.js";
 import type { AgentUpdate } from "../../threads/state.js";
 import type { AgentPlan } from "../plan.js";
 import { runOf } from "../run/handle.js";
 import {
   type ApprovalTask,
   approvalRequest,
+  asUnnamed,
   type DecidedTask,
   expectedDecisions,
   readDecisions,
@@ -35,9 +38,14 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
     const { emptyResponse: empty } = inputs;
     const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
-    const mustBeNamed = isFollowing === true && !settings.acceptUnnamedDecisions;
+    // The run of an outer graph is not checked, so its answer has no mark. A graph without a memory does not know what it
+    // has asked.
+    const isInside = !isOutermost(config) && questionsNamedIn(config).length === 0;
+    const mayFollow = isFollowing === true || isNodeWithoutMemory(config);
+    const mustBeNamed = mayFollow && !settings.acceptUnnamedDecisions;
     const schemaOf = (name: string) => tools.get(name)?.schema;
-    const answer = await readDecisions(given, tasks, ruleFor, schemaOf, mustBeNamed);
+    const received = isInside && isRecord(given) ? asUnnamed(given) : given;
+    const answer = await readDecisions(received, tasks, ruleFor, schemaOf, mustBeNamed);
     const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
     if (answer.kind === "refused")
       return new Command({ goto: [askAgain({ tasks, problem: answer.problem, isFollowing })] });

@@ -3,7 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, START } from "@langchain/langgraph";
 import { withStoredMarks } from "../../history/marks.js";
-import { isSameMessage } from "../../history/message.js";
+import { hasSameWords, isSameMessage } from "../../history/message.js";
+import { isUserMessage } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { idsInInput } from "../commands.js";
@@ -35,7 +36,10 @@ export async function hasInput(
   const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
   const isStored = (message: BaseMessage): boolean => {
     const stored = known.get(message.id);
-    return stored !== undefined && isSameMessage(withStoredMarks(message, stored), stored);
+    if (stored === undefined) return false;
+    // A page can send a text as blocks.
+    const isSaid = isUserMessage(message) && hasSameWords(message, stored);
+    return isSaid || isSameMessage(withStoredMarks(message, stored), stored);
   };
   const isSame = (earlier: Readonly<Record<string, unknown>>): boolean =>
     keys.every((key) => toJson(earlier[key]) === toJson(input[key]));

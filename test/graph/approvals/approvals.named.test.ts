@@ -1,10 +1,15 @@
 /** Which question a decision answers. A page can still show an earlier one. */
 
 import type { AIMessage } from "@langchain/core/messages";
-import { Command, MemorySaver } from "@langchain/langgraph";
+import { Command, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { type AgentGraphOptions, createAgentGraph, InvalidCommandError } from "../../../src/index.js";
+import {
+  type AgentGraphOptions,
+  createAgentGraph,
+  InvalidCommandError,
+  PairedMessagesValue,
+} from "../../../src/index.js";
 import {
   ApprovalThread,
   approvalThread,
@@ -193,3 +198,32 @@ describe("a decision that reaches no question", () => {
     expect(runs).toEqual([]);
   });
 });
+
+describe.each([undefined, true] as const)(
+  "An agent in another graph, with `checkpointer: %s`",
+  (checkpointer) => {
+    it("takes a decision that names its question or its call, and no other", async () => {
+      const { runs, tools } = countingTools();
+      const model = new FunctionModel(({ messages, text }) =>
+        messages.at(-1)?.type === "tool" ? "Done." : calls(risky(text)),
+      );
+      const options = { model, tools, requireApproval: ["risky"], ...(checkpointer && { checkpointer }) };
+      const outer = new StateGraph(new StateSchema({ messages: PairedMessagesValue }))
+        .addNode("agent", createAgentGraph(options))
+        .addEdge(START, "agent")
+        .compile({ checkpointer: new MemorySaver() });
+      const thread = new ApprovalThread(outer as never, runs);
+      await thread.say("10");
+      const asked = await thread.say("999");
+      expect(askedLabels(asked)).toEqual(["999"]);
+      const [again] = questionsOf(await thread.resume({ decisions: [approve] }));
+      expect(again?.problem).toContain("does not say which question it answers");
+      expect(runs).toEqual([]);
+      await thread.resume({ decisions: [named("999")] });
+      expect(runs).toEqual(["risky:999"]);
+      await thread.say("7");
+      await thread.decide(approve);
+      expect(runs).toEqual(["risky:999", "risky:7"]);
+    });
+  },
+);
