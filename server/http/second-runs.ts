@@ -12,7 +12,8 @@ const NO_THREAD = "Unreachable state when creating run";
 /**
  * By default the server refuses the second run, and a user's message is lost. Here it waits for the first one, as in
  * `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it cancels the
- * first one. agent-chat-ui sends such a run after its "Cancel", which only stops reading.
+ * first one. agent-chat-ui sends such a run after its "Cancel", which only stops reading. An answer waits anyway: the
+ * run that goes on may be doing what an earlier click approved.
  */
 export const takeSecondRuns: MiddlewareHandler = async (context, next) => {
   const { req } = context;
@@ -21,7 +22,8 @@ export const takeSecondRuns: MiddlewareHandler = async (context, next) => {
     const { configurable } = Object(body["config"]);
     const named = [body["checkpoint"], body["checkpoint_id"], Object(configurable).checkpoint_id];
     const isFromCheckpoint = named.some((checkpoint) => checkpoint != null);
-    const strategy = isFromCheckpoint ? "interrupt" : "enqueue";
+    const isAnswer = Object(body["command"]).resume != null;
+    const strategy = isFromCheckpoint && !isAnswer ? "interrupt" : "enqueue";
     req.bodyCache = {
       text: Promise.resolve(JSON.stringify({ ...body, multitask_strategy: strategy })) as never,
     };

@@ -2,11 +2,13 @@
 
 import { type CheckpointTuple, Command, isCommand } from "@langchain/langgraph";
 import { InvalidCommandError } from "../../errors.js";
+import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import { fieldsOfCommand } from "../../threads/commands.js";
 import { walkBack } from "../../threads/ended-runs.js";
 import {
+  answersAt,
   hasAnswers,
   hasTasks,
   idOfInterrupt,
@@ -18,7 +20,7 @@ import {
   waitingInterrupts,
 } from "../../threads/langgraph/read-checkpoints.js";
 import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
-import { asUnnamed } from "../calls/approval-request.js";
+import { asUnnamed, withoutMark } from "../calls/approval-request.js";
 
 interface AnsweredThread {
   readonly threadId: string;
@@ -57,6 +59,11 @@ export async function admitAnswer(
   const known = open.map(idOfInterrupt);
   const strange = ids.filter((id) => !known.includes(id));
   if (open.length > 0 && strange.length === 0) {
+    if (isPassed && !decidesAgain(input.resume, ids, start))
+      throw refuse(
+        `answer a question that waits, but ${thread} has gone on since this one: it was answered before, or a message ` +
+          "declined it. To decide otherwise in another branch, name the question by its id.",
+      );
     if (asksHere(start)) return answer;
     const nodes = listWithOr([...nodesToEnter(start), ...sentNodes(start)].map((node) => `\`${node}\``));
     throw refuse(
@@ -74,6 +81,26 @@ export async function admitAnswer(
     `name a question that waits, but ${thread} waits for ${listWithOr(known.map((id) => `\`${id}\``))}, and not for ` +
       `${listWithOr(strange.map((id) => `\`${id}\``))}: it was answered or declined before, or is of another thread.`,
   );
+}
+
+/**
+ * Whether an answer from the checkpoint of an earlier question is meant as another decision. Some chat UIs name the
+ * checkpoint that they show with every request, so a late or a second click names it too.
+ */
+function decidesAgain(resume: unknown, ids: readonly string[], start: CheckpointTuple): boolean {
+  if (ids.length === 0 && !namesCalls(resume)) return false;
+  const before = answersAt(start);
+  const isSame = ([id, answer]: readonly [string, unknown]) =>
+    toJson(withoutMark(ids.length > 0 ? Object(resume)[id] : resume)) === toJson(withoutMark(answer));
+  const meant = [...before].filter(([id]) => ids.length === 0 || ids.includes(id));
+  return meant.length === 0 || !meant.every(isSame);
+}
+
+function namesCalls(resume: unknown): boolean {
+  const decisions: unknown = Object(resume).decisions;
+  const isNamed = (decision: unknown) =>
+    ["tool_call_id", "toolCallId"].some((name) => textIn(decision, name));
+  return Array.isArray(decisions) && decisions.length > 0 && decisions.every(isNamed);
 }
 
 /** The ids of the questions that an answer names. An interrupt's id is a hash. */
