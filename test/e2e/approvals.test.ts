@@ -1,9 +1,8 @@
 /** Approvals over the server, as clients ask and answer them. `restart.test.ts` stops the server in between. */
 
-import type { Command, Interrupt } from "@langchain/langgraph-sdk";
+import type { Command } from "@langchain/langgraph-sdk";
 import { normalizeHitlInterruptPayload, normalizeHitlResponseForServer } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
-import type { ApprovalRequest } from "../../src/index.js";
 import { approve, reject } from "../support/approval-graph.js";
 import { serve, type Thread } from "./served.js";
 
@@ -24,16 +23,9 @@ async function ask(graph: string, content: string): Promise<Thread> {
 const ran = (labels: RegExp) =>
   served.log().flatMap((line) => /^begin \w+:(.*)/.exec(line)?.[1]?.match(labels)?.input ?? []);
 
-/** What the thread's state says that it waits for. */
-async function questionsOf({ client, id }: Thread): Promise<ApprovalRequest[]> {
-  const { tasks } = await client.threads.getState(id);
-  const interrupts = tasks.flatMap((task) => task.interrupts as Interrupt<ApprovalRequest>[]);
-  return interrupts.flatMap(({ value }) => value ?? []);
-}
-
 const labelsOf = async (thread: Thread) =>
-  (await questionsOf(thread)).flatMap(({ action_requests }) =>
-    action_requests.map(({ args }) => args["label"]),
+  (await thread.questions()).flatMap(({ request }) =>
+    request.action_requests.map(({ args }) => args["label"]),
   );
 
 const command = (thread: Thread, sent: Command): Promise<unknown> =>
@@ -43,8 +35,9 @@ it("a batch of calls is answered in parts, over a stream", async () => {
   const thread = await ask("approving", request("part-1", "part-2", "part-3"));
   await thread.resume(approve);
   expect(await labelsOf(thread)).toEqual(["part-2", "part-3"]);
+  const [{ id } = { id: "" }] = await thread.questions();
   const stream = thread.client.runs.stream(thread.id, thread.graph, {
-    command: { resume: { decisions: [reject()] } },
+    command: { resume: { [id]: { decisions: [reject()] } } },
     streamMode: "updates",
   });
   const interrupts: unknown[] = [];
@@ -68,7 +61,7 @@ it.each([
   const thread = await served.thread("approving");
   const answer = Object(await thread.invoke([{ role: "user", content }]));
   expect(answer["__interrupt__"]).toEqual([
-    { id: expect.any(String), value: (await questionsOf(thread))[0] },
+    { id: expect.any(String), value: (await thread.questions())[0]?.request },
   ]);
   expect(answer["messages"]?.map(({ type }: { type: string }) => type)).toEqual(types);
   expect((await thread.client.threads.get(thread.id)).status).toBe("interrupted");
@@ -130,7 +123,7 @@ describe.concurrent("a served agent with approval options", () => {
         argsSchema: schema,
       },
     ];
-    const [question] = await questionsOf(thread);
+    const question = (await thread.questions())[0]?.request;
     expect(question).toEqual({
       ...{ action_requests: requests, actionRequests: requests },
       ...{ review_configs: configs, reviewConfigs: configs },
