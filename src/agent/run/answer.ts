@@ -71,7 +71,7 @@ export async function admitAnswer(
         "message, which declines the calls.",
     );
   }
-  if (await isSentAgain(start, read, [answer, input])) return answer;
+  if (await isSentAgain(start, read, [answer, input], open.length > 0)) return answer;
   if (open.length === 0)
     throw refuse(
       `answer a question, but ${thread} has none that waits. It was answered before, or a message declined it. ` +
@@ -130,14 +130,18 @@ function asksHere(tuple: CheckpointTuple): boolean {
   return sentNodes(tuple).includes("approve") || sentTasks(tuple).length > 0;
 }
 
-/** Whether an unfinished run has this answer. */
+/** Whether an unfinished run has this answer. A run that waits for another one has acted on it. */
 async function isSentAgain(
   start: CheckpointTuple,
   read: WatchedCheckpoints["read"],
   forms: readonly Command[],
+  isWaiting: boolean,
 ): Promise<boolean> {
   if (!hasTasks(start)) return false;
-  for await (const { checkpoint, fate } of walkBack(start, read, SEARCH)) {
+  for await (const { checkpoint, fate } of walkBack(start, read, {
+    ...SEARCH,
+    ...(isWaiting && { most: 1 }),
+  })) {
     if (fate !== "continued") return false;
     if (hasAnswers(checkpoint)) return forms.some(({ resume }) => isResumedWith(checkpoint, resume));
   }

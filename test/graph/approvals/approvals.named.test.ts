@@ -108,6 +108,17 @@ describe("a question that is answered twice", () => {
     expect(thread.runs).toEqual(["risky:10"]);
     expect(await thread.waiting()).toBe(1);
   });
+
+  it("is told so by its id, also where the model asks at once for another call", async () => {
+    const thread = open([calls(risky("10")), calls(risky("999"))]);
+    await thread.say("go");
+    const [id = ""] = await thread.questions();
+    const click = () => thread.resume({ [id]: { decisions: [approve] } });
+    const [, second] = await Promise.allSettled([click(), click()]);
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "INVALID_COMMAND" } });
+    expect(thread.runs).toEqual(["risky:10"]);
+    expect(await thread.waiting()).toBe(1);
+  });
 });
 
 describe("a late or a second click on a page that names the checkpoint it shows", () => {
