@@ -100,14 +100,32 @@ it("an approval is not possible in a run without a thread, which works if no cal
   expect(ran(/lone$/)).toEqual([]);
 });
 
-describe.concurrent("a served agent with approval options", () => {
-  /** The amounts that were paid, of those that begin like this. */
-  const paid = (beginning: string) =>
-    served.log().flatMap((line) => {
-      const amount = /^pay .*"amount":(\d+)/.exec(line)?.[1];
-      return amount?.startsWith(beginning) ? [Number(amount)] : [];
-    });
+/** The amounts that were paid, of those that begin like this. */
+const paid = (beginning: string) =>
+  served.log().flatMap((line) => {
+    const amount = /^pay .*"amount":(\d+)/.exec(line)?.[1];
+    return amount?.startsWith(beginning) ? [Number(amount)] : [];
+  });
 
+it.each([
+  ["paying", "asks again after", 75, [7501]],
+  ["trusting", "acts on", 76, [7601, 7602]],
+] as const)(
+  "%s, at its second question, %s a decision without a name",
+  async (graph, _does, beginning, all) => {
+    const thread = await ask(
+      graph,
+      `call pay {"amount": ${beginning}01} then call pay {"amount": ${beginning}02}`,
+    );
+    for (const _ of [1, 2]) await command(thread, { resume: { decisions: [approve] } });
+    expect(paid(`${beginning}`)).toEqual(all);
+    const problems = (await thread.questions()).map(({ request }) => request.problem);
+    const unclear = expect.stringContaining("does not say which question it answers");
+    expect(problems).toEqual(graph === "paying" ? [unclear] : []);
+  },
+);
+
+describe.concurrent("a served agent with approval options", () => {
   it("asks in both spellings, with the text, the decisions and the schema of the tool", async () => {
     const thread = await ask("reviewing", 'call pay {"amount": 7150} and call pay {"amount": 71}');
     expect(paid("71")).toEqual([71]);

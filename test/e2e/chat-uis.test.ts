@@ -237,6 +237,20 @@ describe.concurrent("agent-chat-ui, at an approval,", () => {
     expect(await asks()).toEqual([{ amount: 116 }]);
   });
 
+  it("waits with a second click until the call that the first approved has ended", async () => {
+    const { ui, thread } = await openAgentChatUi("approving");
+    await ui.send('call deaf {"label": "slow", "ms": 1000}');
+    const click = await ui.look();
+    const first = click(approve);
+    await until(() => served.hasLogged("begin deaf:slow"));
+    await Promise.all([first, click(approve)]);
+    expect((await thread.script()).slice(2)).toEqual([
+      "tool: deaf done slow",
+      expect.stringMatching(/^ai: /),
+    ]);
+    expect(served.log().filter((line) => line === "begin deaf:slow")).toHaveLength(1);
+  });
+
   it("declines when it is marked as resolved, and the thread goes on", async () => {
     const { ui, thread } = await openAgentChatUi("paying");
     await ui.send('call pay {"amount": 109} and call heedful {"label": "free-109"}');
