@@ -112,45 +112,40 @@ describe.skipIf(BROWSER === undefined)(`useStream in a browser${NEEDS_BROWSER}`,
   });
 
   describe("on a thread with many turns", () => {
-    const turns = async () => {
+    const turns = async (fetchStateHistory: unknown) => {
       const thread = await served.thread("probe");
       for (let turn = 0; turn < 6; turn += 1) await thread.send(`hello ${turn}`);
-      const page = await open(thread, served.url, { fetchStateHistory: { limit: 500 } });
+      const page = await open(thread, served.url, { fetchStateHistory });
       const before = await thread.script();
       expect(await page.shown()).toEqual(before);
+      /** What the page and the thread show, which is the same. */
       const same = async () => {
         await page.rest();
         const lines = await thread.script();
         expect(await page.shown()).toEqual(lines);
         return lines;
       };
-      return { thread, page, before, same };
+      return { page, before, same };
     };
+    const WHOLE = { limit: 1000 };
+
     it.each([
-      ["the first", 0],
-      ["the last", 10],
-    ])("edits %s message, by its checkpoint and under its id", async (_which, index) => {
-      const { page, before, same } = await turns();
-      const edited = (label: string) => ({
-        type: "human",
-        content: `call deaf {"label": "${label} ${index}"}`,
-      });
-      const linesOf = (label: string) => [
-        ...before.slice(0, index),
-        `human: ${edited(label).content}`,
-        "ai> deaf",
-        `tool: deaf done ${label} ${index}`,
-        expect.stringContaining(`deaf done ${label} ${index}`),
-      ];
-      await page.send([edited("once")], { checkpoint: await page.before(index) });
-      expect(await same()).toEqual(linesOf("once"));
+      ["the first message from its checkpoint", 0, WHOLE, "checkpoint"],
+      ["the last message from its checkpoint", 10, WHOLE, "checkpoint"],
+      ["the first message under its id, though the page has the last ten states only", 0, true, "id"],
+      ["the last message under its id", 10, true, "id"],
+    ])("edits %s", async (title, index, fetchStateHistory, by) => {
+      const { page, before, same } = await turns(fetchStateHistory);
       const { id } = (await page.messages())[index] ?? {};
-      await page.send([{ ...edited("twice"), id }]);
-      expect(await same()).toEqual(linesOf("twice"));
+      const content = `call deaf {"label": "${title}"}`;
+      if (by === "id") await page.send([{ type: "human", id, content }]);
+      else await page.send([{ type: "human", content }], { checkpoint: await page.before(index) });
+      const answer = ["ai> deaf", `tool: deaf done ${title}`, expect.stringContaining("deaf done")];
+      expect(await same()).toEqual([...before.slice(0, index), `human: ${content}`, ...answer]);
     });
 
     it("regenerates the last response", async () => {
-      const { page, before, same } = await turns();
+      const { page, before, same } = await turns(WHOLE);
       const last = (await page.messages()).at(-1)?.id;
       await page.send([], { checkpoint: await page.before(before.length - 1) });
       expect(await same()).toEqual(before);
