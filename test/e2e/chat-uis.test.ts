@@ -237,6 +237,23 @@ describe.concurrent("agent-chat-ui, at an approval,", () => {
     expect(await asks()).toEqual([{ amount: 116 }]);
   });
 
+  it("leaves questions that other pages answer by their ids, also after an edit", async () => {
+    const { ui, thread, asks, paidOnes } = await twoPayments(117, 118);
+    await ui.decide(approve);
+    await thread.resume(approve);
+    expect(paidOnes()).toEqual([117, 118]);
+    const id = (await ui.shown()).find((message) => message.type === "human")?.id ?? "";
+    await ui.edit(id, 'call pay {"amount": 119}');
+    expect(await asks()).toEqual([{ amount: 119 }]);
+    await thread.resume(approve);
+    expect(paid(119)).toHaveLength(1);
+    expect((await thread.send("hello")).slice(0, 3)).toEqual([
+      'human: call pay {"amount": 119}',
+      "ai> pay",
+      "tool: paid 119",
+    ]);
+  });
+
   it("waits with a second click until the call that the first approved has ended", async () => {
     const { ui, thread } = await openAgentChatUi("approving");
     await ui.send('call deaf {"label": "slow", "ms": 1000}');
