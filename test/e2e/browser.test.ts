@@ -141,7 +141,10 @@ describe.skipIf(BROWSER === undefined)(`useStream in a browser${NEEDS_BROWSER}`,
       if (by === "id") await page.send([{ type: "human", id, content }]);
       else await page.send([{ type: "human", content }], { checkpoint: await page.before(index) });
       const answer = ["ai> deaf", `tool: deaf done ${title}`, expect.stringContaining("deaf done")];
-      expect(await same()).toEqual([...before.slice(0, index), `human: ${content}`, ...answer]);
+      const edited = [...before.slice(0, index), `human: ${content}`, ...answer];
+      expect(await same()).toEqual(edited);
+      await page.send([{ type: "human", content: "hello" }]);
+      expect(await same()).toEqual([...edited, "human: hello", before.at(-1)]);
     });
 
     it("regenerates the last response", async () => {
