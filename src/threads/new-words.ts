@@ -37,14 +37,14 @@ export function newWords(history: readonly BaseMessage[], sent: readonly BaseMes
     const place = isUserMessage(message) && message.id !== undefined ? places.get(message.id) : undefined;
     const isGone = removed.has(message.id) || removed.has(REMOVE_ALL_MESSAGES);
     const stored = place === undefined || isGone ? undefined : history[place];
+    // A client that sends its whole list sends a summary as a user's message.
+    if (stored !== undefined && hasSameWords(message, stored)) return message;
     if (place === undefined || stored === undefined || !isUserMessage(stored)) {
       if (isUserMessage(message)) edited = history.length;
       return stored === undefined ? message : withOwnId(message, history);
     }
-    if (!hasSameWords(message, stored)) {
-      isEdit = true;
-      edited = Math.min(edited, place);
-    }
+    isEdit = true;
+    edited = Math.min(edited, place);
     return message;
   });
   const kept = new Set([...removed, ...sent.map(({ id }) => id)]);

@@ -1,9 +1,8 @@
 /** Approvals over the server, as clients ask and answer them. `restart.test.ts` stops the server in between. */
 
-import type { Command, Interrupt } from "@langchain/langgraph-sdk";
+import type { Command } from "@langchain/langgraph-sdk";
 import { normalizeHitlInterruptPayload, normalizeHitlResponseForServer } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
-import type { ApprovalRequest } from "../../src/index.js";
 import { approve, reject } from "../support/approval-graph.js";
 import { serve, type Thread } from "./served.js";
 
@@ -24,16 +23,9 @@ async function ask(graph: string, content: string): Promise<Thread> {
 const ran = (labels: RegExp) =>
   served.log().flatMap((line) => /^begin \w+:(.*)/.exec(line)?.[1]?.match(labels)?.input ?? []);
 
-/** What the thread's state says that it waits for. */
-async function questionsOf({ client, id }: Thread): Promise<ApprovalRequest[]> {
-  const { tasks } = await client.threads.getState(id);
-  const interrupts = tasks.flatMap((task) => task.interrupts as Interrupt<ApprovalRequest>[]);
-  return interrupts.flatMap(({ value }) => value ?? []);
-}
-
 const labelsOf = async (thread: Thread) =>
-  (await questionsOf(thread)).flatMap(({ action_requests }) =>
-    action_requests.map(({ args }) => args["label"]),
+  (await thread.questions()).flatMap(({ request }) =>
+    request.action_requests.map(({ args }) => args["label"]),
   );
 
 const command = (thread: Thread, sent: Command): Promise<unknown> =>
@@ -43,8 +35,9 @@ it("a batch of calls is answered in parts, over a stream", async () => {
   const thread = await ask("approving", request("part-1", "part-2", "part-3"));
   await thread.resume(approve);
   expect(await labelsOf(thread)).toEqual(["part-2", "part-3"]);
+  const [{ id } = { id: "" }] = await thread.questions();
   const stream = thread.client.runs.stream(thread.id, thread.graph, {
-    command: { resume: { decisions: [reject()] } },
+    command: { resume: { [id]: { decisions: [reject()] } } },
     streamMode: "updates",
   });
   const interrupts: unknown[] = [];
@@ -68,7 +61,7 @@ it.each([
   const thread = await served.thread("approving");
   const answer = Object(await thread.invoke([{ role: "user", content }]));
   expect(answer["__interrupt__"]).toEqual([
-    { id: expect.any(String), value: (await questionsOf(thread))[0] },
+    { id: expect.any(String), value: (await thread.questions())[0]?.request },
   ]);
   expect(answer["messages"]?.map(({ type }: { type: string }) => type)).toEqual(types);
   expect((await thread.client.threads.get(thread.id)).status).toBe("interrupted");
@@ -107,14 +100,32 @@ it("an approval is not possible in a run without a thread, which works if no cal
   expect(ran(/lone$/)).toEqual([]);
 });
 
-describe.concurrent("a served agent with approval options", () => {
-  /** The amounts that were paid, of those that begin like this. */
-  const paid = (beginning: string) =>
-    served.log().flatMap((line) => {
-      const amount = /^pay .*"amount":(\d+)/.exec(line)?.[1];
-      return amount?.startsWith(beginning) ? [Number(amount)] : [];
-    });
+/** The amounts that were paid, of those that begin like this. */
+const paid = (beginning: string) =>
+  served.log().flatMap((line) => {
+    const amount = /^pay .*"amount":(\d+)/.exec(line)?.[1];
+    return amount?.startsWith(beginning) ? [Number(amount)] : [];
+  });
 
+it.each([
+  ["paying", "asks again after", 75, [7501]],
+  ["trusting", "acts on", 76, [7601, 7602]],
+] as const)(
+  "%s, at its second question, %s a decision without a name",
+  async (graph, _does, beginning, all) => {
+    const thread = await ask(
+      graph,
+      `call pay {"amount": ${beginning}01} then call pay {"amount": ${beginning}02}`,
+    );
+    for (const _ of [1, 2]) await command(thread, { resume: { decisions: [approve] } });
+    expect(paid(`${beginning}`)).toEqual(all);
+    const problems = (await thread.questions()).map(({ request }) => request.problem);
+    const unclear = expect.stringContaining("does not say which question it answers");
+    expect(problems).toEqual(graph === "paying" ? [unclear] : []);
+  },
+);
+
+describe.concurrent("a served agent with approval options", () => {
   it("asks in both spellings, with the text, the decisions and the schema of the tool", async () => {
     const thread = await ask("reviewing", 'call pay {"amount": 7150} and call pay {"amount": 71}');
     expect(paid("71")).toEqual([71]);
@@ -130,7 +141,7 @@ describe.concurrent("a served agent with approval options", () => {
         argsSchema: schema,
       },
     ];
-    const [question] = await questionsOf(thread);
+    const question = (await thread.questions())[0]?.request;
     expect(question).toEqual({
       ...{ action_requests: requests, actionRequests: requests },
       ...{ review_configs: configs, reviewConfigs: configs },

@@ -196,6 +196,78 @@ describe.concurrent("agent-chat-ui, at an approval,", () => {
     ]);
   });
 
+  /** Its question is about the first of two payments, which the model wants to make one after the other. */
+  const twoPayments = async (first: number, second: number) => {
+    const chat = await openAgentChatUi("paying");
+    await chat.ui.send(`call pay {"amount": ${first}} then call pay {"amount": ${second}}`);
+    const asks = async () =>
+      (await chat.ui.questions()).flatMap((question) => question.action_requests.map(({ args }) => args));
+    expect(await asks()).toEqual([{ amount: first }]);
+    return {
+      ...chat,
+      asks,
+      paidOnes: () => [...paid(first), ...paid(second)].map((args) => Object(args).amount),
+    };
+  };
+
+  it("answers two questions of a thread, each from the checkpoint that it shows", async () => {
+    const { ui, thread, asks, paidOnes } = await twoPayments(111, 112);
+    await ui.decide(approve);
+    expect(await asks()).toEqual([{ amount: 112 }]);
+    await ui.decide(approve);
+    expect(paidOnes()).toEqual([111, 112]);
+    await thread.script();
+  });
+
+  it("approves nothing on a page that still shows an earlier question, and says why", async () => {
+    const { ui, asks, paidOnes } = await twoPayments(113, 114);
+    const approveOnOldPage = await ui.look();
+    await ui.decide({ type: "reject" });
+    await approveOnOldPage(approve);
+    expect(JSON.stringify(ui.parts.at(-1))).toMatch(/^{"event":"error".*has gone on since this one/);
+    expect(paidOnes()).toEqual([]);
+    expect(await asks()).toEqual([{ amount: 114 }]);
+  });
+
+  it("pays once for a double click, also where the model asks for the next call at once", async () => {
+    const { ui, asks, paidOnes } = await twoPayments(115, 116);
+    const click = await ui.look();
+    await Promise.all([click(approve), click(approve)]);
+    expect(paidOnes()).toEqual([115]);
+    expect(await asks()).toEqual([{ amount: 116 }]);
+  });
+
+  it("leaves questions that other pages answer by their ids, also after an edit", async () => {
+    const { ui, thread, asks, paidOnes } = await twoPayments(117, 118);
+    await ui.decide(approve);
+    await thread.resume(approve);
+    expect(paidOnes()).toEqual([117, 118]);
+    const id = (await ui.shown()).find((message) => message.type === "human")?.id ?? "";
+    await ui.edit(id, 'call pay {"amount": 119}');
+    expect(await asks()).toEqual([{ amount: 119 }]);
+    await thread.resume(approve);
+    expect(paid(119)).toHaveLength(1);
+    expect((await thread.send("hello")).slice(0, 3)).toEqual([
+      'human: call pay {"amount": 119}',
+      "ai> pay",
+      "tool: paid 119",
+    ]);
+  });
+
+  it("waits with a second click until the call that the first approved has ended", async () => {
+    const { ui, thread } = await openAgentChatUi("approving");
+    await ui.send('call deaf {"label": "slow", "ms": 1000}');
+    const click = await ui.look();
+    const first = click(approve);
+    await until(() => served.hasLogged("begin deaf:slow"));
+    await Promise.all([first, click(approve)]);
+    expect((await thread.script()).slice(2)).toEqual([
+      "tool: deaf done slow",
+      expect.stringMatching(/^ai: /),
+    ]);
+    expect(served.log().filter((line) => line === "begin deaf:slow")).toHaveLength(1);
+  });
+
   it("declines when it is marked as resolved, and the thread goes on", async () => {
     const { ui, thread } = await openAgentChatUi("paying");
     await ui.send('call pay {"amount": 109} and call heedful {"label": "free-109"}');
@@ -216,8 +288,9 @@ afterAll(() => {
   for (const { parts } of uis) expect(parts.length).toBeGreaterThan(0);
   const parts = uis.flatMap((ui) => ui.parts);
   const failed = parts.filter(({ event }) => event.startsWith("error"));
-  // A cancelled run ends with an error of its own.
-  expect(failed.filter(({ data }) => !/abort|cancel/i.test(JSON.stringify(data)))).toEqual([]);
+  // A cancelled run ends with an error of its own, and so does one with a late decision.
+  const expected = /abort|cancel|has gone on since this one/i;
+  expect(failed.filter(({ data }) => !expected.test(JSON.stringify(data)))).toEqual([]);
   // The place in the mark of a placeholder stands behind the checkpoint that sent the call.
   const own = /"(turn|summaryAttempt|threadUsage|(?<!"checkpoint":"[^"]*",")place|parseError|__tether_run)"/;
   expect(JSON.stringify(parts)).not.toMatch(own);

@@ -3,9 +3,10 @@
 import { readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { BaseMessage } from "@langchain/core/messages";
-import { Client, type RunsInvokePayload } from "@langchain/langgraph-sdk";
+import { Client, type Interrupt, type RunsInvokePayload } from "@langchain/langgraph-sdk";
 import { beforeAll, expect, inject } from "vitest";
 import { OWN_CONNECTION } from "../../scripts/dev-server.js";
+import type { ApprovalRequest } from "../../src/index.js";
 import { messagesOf, pairedMessagesOf, script, user } from "../support/thread.js";
 import type { SharedServer } from "./shared-servers.js";
 
@@ -92,9 +93,17 @@ export class Thread {
     return this.client.runs.wait(this.id, this.graph, { ...options, input: { messages } });
   }
 
-  /** Answers a question. */
+  /** The questions that wait. */
+  async questions(): Promise<{ readonly id: string; readonly request: ApprovalRequest }[]> {
+    const { tasks } = await this.client.threads.getState(this.id);
+    const interrupts = tasks.flatMap((task) => task.interrupts as Interrupt<ApprovalRequest>[]);
+    return interrupts.flatMap(({ id = "", value }) => (value === undefined ? [] : [{ id, request: value }]));
+  }
+
+  /** Answers the question that waits, by its id. */
   async resume(...decisions: readonly object[]): Promise<unknown> {
-    return this.client.runs.wait(this.id, this.graph, { command: { resume: { decisions } } });
+    const [{ id } = { id: "" }] = await this.questions();
+    return this.client.runs.wait(this.id, this.graph, { command: { resume: { [id]: { decisions } } } });
   }
 
   async update(...messages: readonly object[]): Promise<unknown> {

@@ -136,6 +136,13 @@ export function asUnnamed(answer: Readonly<Record<string, unknown>>): object {
   return { ...answer, unnamed: true };
 }
 
+/** The answer as its client sent it. */
+export function withoutMark(answer: unknown): unknown {
+  if (!isRecord(answer)) return answer;
+  const { unnamed: _, ...sent } = answer;
+  return sent;
+}
+
 /** LangChain.js sends `editedAction`, agent-chat-ui `edited_action`, and LangGraph's SDK both. */
 function inOneSpelling(decision: unknown): unknown {
   if (!isRecord(decision)) return decision;

@@ -115,7 +115,8 @@ async function readAnswer(run: AgentRun<unknown>, input: unknown, isSubgraph: bo
   if (isSubgraph || !isAnswer || watched.checkpointer === undefined || threadId === undefined) return input;
   const checkpointId = options.configurable?.["checkpoint_id"];
   const { read } = watched.checkpoints;
-  return admitAnswer(input, { threadId, checkpointId, start: await peekStart(run), read });
+  const [start, isServed] = [await peekStart(run), isServedRun(options)];
+  return admitAnswer(input, { threadId, checkpointId, start, read, isServed });
 }
 
 /** The checkpoint that the run begins on. The run itself does not read it again. */

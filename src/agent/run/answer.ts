@@ -2,11 +2,13 @@
 
 import { type CheckpointTuple, Command, isCommand } from "@langchain/langgraph";
 import { InvalidCommandError } from "../../errors.js";
+import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import { fieldsOfCommand } from "../../threads/commands.js";
 import { walkBack } from "../../threads/ended-runs.js";
 import {
+  answersAt,
   hasAnswers,
   hasTasks,
   idOfInterrupt,
@@ -19,7 +21,7 @@ import {
   waitingInterrupts,
 } from "../../threads/langgraph/read-checkpoints.js";
 import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
-import { asUnnamed } from "../calls/approval-request.js";
+import { asUnnamed, withoutMark } from "../calls/approval-request.js";
 
 interface AnsweredThread {
   readonly threadId: string;
@@ -28,6 +30,8 @@ interface AnsweredThread {
   /** The checkpoint that the run begins on. Undefined: there is none. */
   readonly start: CheckpointTuple | undefined;
   readonly read: WatchedCheckpoints["read"];
+  /** Whether a client sent the answer to a server. */
+  readonly isServed: boolean;
 }
 
 /**
@@ -39,7 +43,7 @@ interface AnsweredThread {
  */
 export async function admitAnswer(
   input: unknown,
-  { threadId, checkpointId, start, read }: AnsweredThread,
+  { threadId, checkpointId, start, read, isServed }: AnsweredThread,
 ): Promise<unknown> {
   if (!isCommand(input) || input.resume === undefined || input.resume === null) return input;
   const thread = `the thread \`${threadId}\``;
@@ -58,6 +62,11 @@ export async function admitAnswer(
   const known = open.map(idOfInterrupt);
   const strange = ids.filter((id) => !known.includes(id));
   if (open.length > 0 && strange.length === 0) {
+    if (isPassed && !decidesAgain(input.resume, ids, start, isServed))
+      throw refuse(
+        `answer a question that waits, but ${thread} has gone on since this one: it was answered before, or a message ` +
+          "declined it. To decide otherwise in another branch, name the question by its id.",
+      );
     const left = known.filter((id) => !ids.includes(id));
     // What waits at a checkpoint that is not the latest would be seen by nobody.
     if (isPassed && known.length > 1 && left.length > 0)
@@ -72,7 +81,7 @@ export async function admitAnswer(
         "message, which declines the calls.",
     );
   }
-  if (await isSentAgain(start, read, [answer, input])) return answer;
+  if (await isSentAgain(start, read, [answer, input], open.length > 0)) return answer;
   if (open.length === 0)
     throw refuse(
       `answer a question, but ${thread} has none that waits. It was answered before, or a message declined it. ` +
@@ -82,6 +91,31 @@ export async function admitAnswer(
     `name a question that waits, but ${thread} waits for ${listWithOr(known.map((id) => `\`${id}\``))}, and not for ` +
       `${listWithOr(strange.map((id) => `\`${id}\``))}: it was answered or declined before, or is of another thread.`,
   );
+}
+
+/**
+ * Whether an answer from the checkpoint of an earlier question is meant as another decision. Some chat UIs name the
+ * checkpoint that they show with every request to a server, so a late or a second click names it too.
+ */
+function decidesAgain(
+  resume: unknown,
+  ids: readonly string[],
+  start: CheckpointTuple,
+  isServed: boolean,
+): boolean {
+  if (isServed && ids.length === 0 && !namesCalls(resume)) return false;
+  const before = answersAt(start);
+  const isSame = ([id, answer]: readonly [string, unknown]) =>
+    toJson(withoutMark(ids.length > 0 ? Object(resume)[id] : resume)) === toJson(withoutMark(answer));
+  const meant = [...before].filter(([id]) => ids.length === 0 || ids.includes(id));
+  return meant.length === 0 || !meant.every(isSame);
+}
+
+function namesCalls(resume: unknown): boolean {
+  const decisions: unknown = Object(resume).decisions;
+  const isNamed = (decision: unknown) =>
+    ["tool_call_id", "toolCallId"].some((name) => textIn(decision, name));
+  return Array.isArray(decisions) && decisions.length > 0 && decisions.every(isNamed);
 }
 
 /** A task of ours asks once. A tool can ask several times, so it may wait for another answer. */
@@ -105,14 +139,18 @@ function asksHere(tuple: CheckpointTuple): boolean {
   return sentNodes(tuple).includes("approve") || sentTasks(tuple).length > 0;
 }
 
-/** Whether an unfinished run has this answer. */
+/** Whether an unfinished run has this answer. A run that waits for another one has acted on it. */
 async function isSentAgain(
   start: CheckpointTuple,
   read: WatchedCheckpoints["read"],
   forms: readonly Command[],
+  isWaiting: boolean,
 ): Promise<boolean> {
   if (!hasTasks(start)) return false;
-  for await (const { checkpoint, fate } of walkBack(start, read, SEARCH)) {
+  for await (const { checkpoint, fate } of walkBack(start, read, {
+    ...SEARCH,
+    ...(isWaiting && { most: 1 }),
+  })) {
     if (fate !== "continued") return false;
     if (hasAnswers(checkpoint)) return forms.some(({ resume }) => isResumedWith(checkpoint, resume));
   }

@@ -132,8 +132,8 @@ export const TOOL_SETTINGS = {
   },
   /**
    * Whether a decision counts that names neither its question nor its calls, although the thread has asked about other
-   * calls before. agent-chat-ui sends such, and a page that still shows an earlier question does too. If not, the
-   * question is asked again. Default: false.
+   * calls before. A page that still shows an earlier question may send such. If not, the question is asked again.
+   * Default: false.
    */
   acceptUnnamedDecisions: { ...flag, default: false, env: true },
   /**

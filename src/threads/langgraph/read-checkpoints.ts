@@ -302,6 +302,23 @@ function isOutput(channel: string): boolean {
   return channel === TASKS || !channel.startsWith("__");
 }
 
+/** What the questions of a checkpoint were answered with last, by their ids. */
+export function answersAt({ pendingWrites = [] }: CheckpointTuple): Map<string, unknown> {
+  const saved = new Map(
+    pendingWrites.flatMap(([task, channel, own]) => (channel === RESUME ? [[task, own]] : [])),
+  );
+  const questions = pendingWrites.flatMap(([task, channel, value]) =>
+    channel === INTERRUPT ? [value].flat().map((interrupt) => [task, idOfInterrupt(interrupt)] as const) : [],
+  );
+  return new Map(
+    questions.flatMap(([task, id]) => {
+      const own = saved.get(task) ?? saved.get(id);
+      if (own !== undefined) return [[id, [own].flat().at(-1)] as const];
+      return saved.has(NULL_TASK) ? [[id, saved.get(NULL_TASK)] as const] : [];
+    }),
+  );
+}
+
 /** Whether the checkpoint has been resumed with this value before. */
 export function isResumedWith({ pendingWrites = [] }: CheckpointTuple, value: unknown): boolean {
   const saved = new Map(

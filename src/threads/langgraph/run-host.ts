@@ -61,10 +61,14 @@ export function withoutForgedKeys<Options extends Pick<RunnableConfig, "configur
 /**
  * A run's options that name its checkpoint by `checkpoint_id` alone. For a run that is not a subgraph, LangGraph
  * ignores `checkpoint_ns` and can take the checkpoint from `checkpoint_map`. `getState` does neither, so it could read
- * another state for the run than the run changes.
+ * another state for the run than the run changes. Null, which clients send as JSON, names none.
  */
 export function withPlainCheckpoint<Options extends RunnableConfig>(options: Options): Options {
   const { checkpoint_ns: namespace, checkpoint_map: map, checkpoint_id: given } = { ...options.configurable };
+  if (given === null && !isSubgraphRun(options)) {
+    const { checkpoint_id: _, checkpoint_map: __, ...configurable } = { ...options.configurable };
+    return { ...options, configurable };
+  }
   if ((namespace === undefined && map === undefined) || isSubgraphRun(options)) return options;
   const isOfRoot = namespace === undefined || namespace === "";
   const mapped = isRecord(map) ? map[isOfRoot ? String(namespace) : ""] : undefined;

@@ -35,8 +35,7 @@ export function openAgUi(thread: Thread, deploymentUrl: string) {
     },
     shown: async () => agent.messages.filter((message) => !isHidden(message)).map(lineOf),
     approve: async () => {
-      const { tasks } = await thread.client.threads.getState(thread.id);
-      const [{ id: interruptId = "" } = {}] = tasks.flatMap(({ interrupts }) => interrupts);
+      const [{ id: interruptId } = { id: "" }] = await thread.questions();
       const payload = { decisions: [{ type: "approve" }] };
       await agent.runAgent({ resume: [{ interruptId, status: "resolved", payload }] });
     },

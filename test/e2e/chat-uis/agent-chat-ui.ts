@@ -75,8 +75,14 @@ export class AgentChatUi {
 
   /** The user decides about the calls that wait for approval. */
   async decide(...decisions: readonly object[]): Promise<void> {
+    await (await this.look())(...decisions);
+  }
+
+  /** The page as it is now, which may be old when the user decides. It names the checkpoint that it shows. */
+  async look(): Promise<(...decisions: readonly object[]) => Promise<string>> {
     const [head] = await this.history();
-    await this.#stream({ ...RESUME, command: { resume: { decisions } }, ...at(head?.checkpoint) });
+    return (...decisions) =>
+      this.#stream({ ...RESUME, command: { resume: { decisions } }, ...at(head?.checkpoint) });
   }
 
   async markAsResolved(): Promise<void> {

@@ -64,7 +64,13 @@ export function openAssistantUi(thread: Thread): Chat {
     send: async (text) => stream([...(await cancellations()), human(text)]),
     stop: async () => leaving.abort(),
     shown: async () => script((await thread.messages()).filter((message) => !isHidden(message))),
-    approve: () => stream([], { command: { resume: { decisions: [{ type: "approve" }] } } }),
+    /** Its `useLangGraphInterruptState` shows the question's value, without an id in its type. */
+    approve: async () => {
+      const [question] = await thread.questions();
+      const calls = question?.request.action_requests ?? [];
+      const decisions = calls.map(({ id }) => ({ type: "approve", tool_call_id: id }));
+      await stream([], { command: { resume: { decisions } } });
+    },
     regenerate: async () => stream([], await before("ai")),
     edit: async (text) => stream([human(text)], await before("human")),
   };

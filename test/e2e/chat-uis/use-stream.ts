@@ -80,7 +80,8 @@ export async function openUseStream(thread: Thread, apiUrl: string) {
     },
     approve: async () => {
       await until(() => chat().interrupt !== undefined);
-      await submit(undefined, { command: { resume: { decisions: [{ type: "approve" }] } } });
+      const id = chat().interrupt?.id ?? "";
+      await submit(undefined, { command: { resume: { [id]: { decisions: [{ type: "approve" }] } } } });
       await until(() => chat().interrupt === undefined);
     },
     regenerate: () => submit(undefined, before("ai")),

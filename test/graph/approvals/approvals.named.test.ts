@@ -113,6 +113,69 @@ describe("a question that is answered twice", () => {
     expect(thread.runs).toEqual(["risky:10"]);
     expect(await thread.waiting()).toBe(1);
   });
+
+  it("is told so by its id, also where the model asks at once for another call", async () => {
+    const thread = open([calls(risky("10")), calls(risky("999"))]);
+    await thread.say("go");
+    const [id = ""] = await thread.questions();
+    const click = () => thread.resume({ [id]: { decisions: [approve] } });
+    const [, second] = await Promise.allSettled([click(), click()]);
+    expect(second).toMatchObject({ status: "rejected", reason: { code: "INVALID_COMMAND" } });
+    expect(thread.runs).toEqual(["risky:10"]);
+    expect(await thread.waiting()).toBe(1);
+  });
+});
+
+describe("a late or a second click on a page that names the checkpoint it shows", () => {
+  /** The question has ended, and the page still shows it. */
+  async function stale(end: (thread: ApprovalThread) => Promise<unknown>) {
+    const thread = open([calls(risky("10")), calls(risky("999"))]);
+    await thread.say("go");
+    const [id = ""] = await thread.questions();
+    const { config } = await thread.graph.getState(thread.config);
+    await end(thread);
+    return { thread, id, click: (resume: unknown) => thread.resume(resume, config) };
+  }
+  const answer = { decisions: [approve] };
+
+  it.each([
+    ["a rejection", (thread: ApprovalThread) => thread.decide(reject())],
+    ["a message", (thread: ApprovalThread) => thread.say("never mind")],
+  ])("approves nothing after %s", async (_end, end) => {
+    const { thread, click } = await stale(end);
+    await expect(click(answer)).rejects.toThrow(/`1` has gone on since this one.*by its id/);
+    expect(thread.runs).toEqual([]);
+    expect(await thread.waiting()).toBe(1);
+  });
+
+  it.each([
+    ["without a name", "by its id"],
+    ["by its id", "without a name"],
+    ["by its id", "by its id"],
+    ["by its call", "by its call"],
+  ])("runs nothing twice, first %s and then %s", async (first, second) => {
+    const forms = (id: string) =>
+      new Map(
+        Object.entries({
+          "without a name": answer,
+          "by its id": { [id]: answer },
+          "by its call": { decisions: [named("10")] },
+        }),
+      );
+    const { thread, id, click } = await stale(async (asked) => {
+      const [known = ""] = await asked.questions();
+      await asked.resume(forms(known).get(first));
+    });
+    await expect(click(forms(id).get(second))).rejects.toThrow(InvalidCommandError);
+    expect(thread.runs).toEqual(["risky:10"]);
+    expect(await thread.waiting()).toBe(1);
+  });
+
+  it("decides otherwise in another branch if it names the question", async () => {
+    const { thread, id, click } = await stale((asked) => asked.decide(reject()));
+    await click({ [id]: answer });
+    expect(thread.runs).toEqual(["risky:10"]);
+  });
 });
 
 describe("a question about several calls", () => {

@@ -27,6 +27,7 @@ import {
   isServedRun,
   isSubgraphRun,
   withoutForgedKeys,
+  withPlainCheckpoint,
 } from "../../../src/threads/langgraph/run-host.js";
 import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
 import { oneNode, parallelGraph } from "../../support/plain-graph.js";
@@ -87,6 +88,18 @@ class ServerLikeSaver extends MemorySaver {
     return super.put(config, checkpoint, { ...metadata, run_id: "r" } as typeof metadata);
   }
 }
+
+it("null as a run's checkpoint names none, also beside a map", () => {
+  const configurable = {
+    thread_id: "1",
+    checkpoint_ns: "",
+    checkpoint_id: null,
+    checkpoint_map: { "": "2" },
+  };
+  expect(withPlainCheckpoint({ configurable })).toEqual({
+    configurable: { thread_id: "1", checkpoint_ns: "" },
+  });
+});
 
 describe("a run that follows another one", () => {
   const config = { configurable: { ...inThread("1").configurable, run_id: "r" }, metadata: { run_id: "r" } };
