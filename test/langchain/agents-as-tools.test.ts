@@ -193,7 +193,7 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
     );
   });
 
-  it("has an answer without an id refused by `createAgentGraph`, and used for all questions by `createAgent`", async () => {
+  it("has an answer without an id refused by `createAgentGraph`, and used for all questions by `createAgent` alone", async () => {
     const { log, send, decideAll } = openTeam(pair);
     await send([
       ["helper", { steps: transfer("ten") }],
@@ -204,7 +204,8 @@ describe.each(PAIRS)("$child as a tool of $parent", (pair) => {
       return;
     }
     await decideAll(approve);
-    expect(log.slice(2).toSorted()).toEqual(["transfer ten for ada", "transfer twenty for ada"]);
+    const all = ["transfer ten for ada", "transfer twenty for ada"];
+    expect(log.slice(2).toSorted()).toEqual(pair.child === "createAgentGraph" ? [] : all);
   });
 
   it("can be answered one question after the other", async () => {

@@ -103,8 +103,8 @@ function decidesAgain(
   start: CheckpointTuple,
   isServed: boolean,
 ): boolean {
-  if (isServed && ids.length === 0 && !namesCalls(resume)) return false;
   const before = answersAt(start);
+  if (ids.length === 0 && !namesCalls(resume) && (isServed || before.size === 0)) return false;
   const isSame = ([id, answer]: readonly [string, unknown]) =>
     toJson(withoutMark(ids.length > 0 ? Object(resume)[id] : resume)) === toJson(withoutMark(answer));
   const meant = [...before].filter(([id]) => ids.length === 0 || ids.includes(id));
