@@ -22,6 +22,7 @@ import {
   type AgentState,
   type AgentUpdate,
   type ClosingReason,
+  inOtherBranch,
   newTurn,
   type Turn,
   turnOf,
@@ -89,7 +90,8 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   if (taken !== undefined) return goOn(taken);
 
   const beginsTurn = !record.hasAsked && (inputs.isEdit || inputs.hasLateResult);
-  const turn = beginsTurn ? newTurn(state) : turnWithNotes(state, beforeNotes);
+  const current = beginsTurn ? newTurn(state) : turnWithNotes(state, beforeNotes);
+  const turn = inputs.namesCheckpoint ? inOtherBranch(turnOf({ ...state, turn: current })) : current;
   const step = await planStep(plan, { ...state, turn }, config);
   const gate = decideAtGate(step, beforeNotes);
   switch (gate.kind) {
