@@ -196,7 +196,7 @@ export async function readDecisions(
   if (unnamed && mustBeNamed) {
     const names = decisions.map(({ tool_call_id }) => tool_call_id);
     if (names.includes(undefined)) return { kind: "refused", problem: UNNAMED };
-    const repeated = names.find((id) => id !== undefined && isRepeated(id));
+    const repeated = names.find((id) => id !== undefined && tasks.some(isOf(id)) && isRepeated(id));
     if (repeated !== undefined)
       return {
         kind: "refused",
