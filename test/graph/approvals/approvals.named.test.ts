@@ -245,6 +245,26 @@ describe("a decision without a name", () => {
     }
   });
 
+  it("has none in a branch whose first run died before the model had responded", async () => {
+    const responses = [new AIMessage("Hello."), calls(risky("10"))];
+    const model = new FunctionModel(({ index }) => {
+      if (index > 1 && dies) throw new Error("The process has died.");
+      return responses[index] ?? (index < 5 ? calls(risky("999")) : "Done.");
+    });
+    let dies = true;
+    const thread = open([], { model });
+    await thread.say("hello");
+    const { config } = await thread.graph.getState(thread.config);
+    await thread.say("go");
+    await expect(thread.say("be careful", { ...config, durability: "sync" })).rejects.toThrow("died");
+    await expect(thread.say("are you?", { durability: "sync" })).rejects.toThrow("died");
+    dies = false;
+    expect(askedLabels(await thread.run(null))).toEqual(["999"]);
+    const [again] = questionsOf(await thread.resume(unnamed));
+    expect(again?.problem).toContain("does not say which question it answers");
+    expect(thread.runs).toEqual([]);
+  });
+
   it("is not stored if two questions wait, so that no later run acts on it", async () => {
     for (const durability of DURABILITIES) {
       const thread = open([calls(risky("10"), ["ask", {}, "which"])]);
