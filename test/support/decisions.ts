@@ -10,6 +10,10 @@
  * - A decision counts, is refused with an `InvalidCommandError`, or is asked again with a `problem`. One on a question
  *   that waits, by its id, counts.
  * - Each request is valid, and the last message is answered.
+ *
+ * As documented, LangChain's agents take a decision without a name for the question that waits, and do not make the runs
+ * of a thread wait for one another. Nor does an id name a call that an edit or another branch has left out, if the model
+ * uses it again. So the programs do without these.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
@@ -259,6 +263,8 @@ class World {
   #step = 0;
   /** Changes when a run begins where the thread has gone on. */
   #branch = 0;
+  /** Whether there were calls that are not in the history, whose ids a model can use again. */
+  #hasLeftOut = false;
   #amount = 0;
   #stray: Shown | undefined;
   /** How many writes are left before the process dies. */
@@ -348,6 +354,8 @@ class World {
     return makeTool(
       "pay",
       async ({ amount }) => {
+        // LangGraph itself starts tools after a failed write.
+        if (!this.#isOurs && this.#left <= 0) throw new Error("The process has died.");
         this.#payments.push({ amount, step: this.#step, branch: this.#branch });
         this.log.push(`  pays ${amount}`);
         this.#count("payments");
@@ -390,6 +398,11 @@ class World {
     ]);
     this.log.push(`  -> ${outcome.status === "fulfilled" ? shown(outcome.value) : outcome.reason}`);
     return outcome as PromiseSettledResult<object>;
+  }
+
+  #beginBranch(): void {
+    this.#branch += 1;
+    this.#hasLeftOut = true;
   }
 
   /** A run that is no decision may fail only if its process dies. */
@@ -446,7 +459,8 @@ class World {
     if (step.kind === "continue") {
       const { values } = await this.#state();
       // An empty thread has nothing to continue.
-      return values.messages === undefined ? undefined : this.#runPlain(step.process, null);
+      const isEmpty = (values.messages ?? []).length === 0;
+      return isEmpty ? undefined : this.#runPlain(step.process, null);
     }
     if (step.kind === "again") {
       const last = this.#sent.at(-1);
@@ -460,9 +474,11 @@ class World {
     }
     if (step.kind === "edit") return this.#edit(step);
     if (step.kind === "fork") {
+      // LangChain takes the update for what the asking node wrote, so the calls go on.
+      if (!this.#isOurs) return;
       const earlier = await this.#earlier(step.from);
       if (earlier === undefined) return;
-      this.#branch += 1;
+      this.#beginBranch();
       const update = this.#graph(step.process).updateState(earlier.config, { messages: [] } as never);
       await update.catch((error: unknown) => {
         if (!this.#hasDied) this.log.push(`  -> ${error}`);
@@ -490,9 +506,10 @@ class World {
     const words = ((values.messages ?? []) as BaseMessage[]).filter(({ type }) => type === "human");
     const id = words[Math.min(which, words.length - 1)]?.id ?? "user-0";
     const earlier = from === undefined ? undefined : await this.#earlier(from);
-    if (earlier !== undefined) this.#branch += 1;
+    if (earlier !== undefined) this.#beginBranch();
     const message = this.#message(rounds, id);
     this.#sent.push(message);
+    this.#hasLeftOut = true;
     await this.#runPlain(process, { messages: [message] }, earlier?.config);
   }
 
@@ -577,7 +594,8 @@ class World {
     if (shown === undefined) return;
     const names = this.#isOurs && (naming === "calls" || naming === "both");
     // An agent of LangChain's takes whatever does not name a question for the one that waits.
-    const byId = !this.#isOurs || naming === "question" || naming === "both";
+    const isUnclear = naming === "calls" && this.#program.repeatsIds && this.#hasLeftOut;
+    const byId = !this.#isOurs || isUnclear || naming === "question" || naming === "both";
     const makeOne = (kinds: readonly Kind[]) => {
       const { decisions, meant } =
         shown.calls === undefined
@@ -595,38 +613,38 @@ class World {
       }
       return { resume: resume as unknown, meant };
     };
-    const waiting = await this.#waiting();
     const { config: latest } = await this.#state();
-    if (step.isAtCheckpoint && idOf(shown.config) !== idOf(latest)) this.#branch += 1;
+    if (step.isAtCheckpoint && idOf(shown.config) !== idOf(latest)) this.#beginBranch();
     const at = step.isAtCheckpoint ? shown.config : inThread("1");
+    const isWaiting = async () => (await this.#waiting()).some(({ id }) => id === shown.id);
+    const click = async ({ resume, meant }: ReturnType<typeof makeOne>, waits: boolean) => {
+      const [asking, ...others] = await this.#waiting();
+      const outcome = await this.#run(process, new Command({ resume }), at);
+      // A tool that asks takes what names no question.
+      const isOfTool = !byId && asking?.calls === undefined && others.length === 0;
+      const note = { meant: isOfTool ? new Map() : meant, isAtCheckpoint: step.isAtCheckpoint };
+      return this.#settle(outcome, note, waits);
+    };
     const first = makeOne(step.kinds);
-    const run = (resume: unknown) => this.#run(process, new Command({ resume }), at);
-    const note = { isAtCheckpoint: step.isAtCheckpoint };
-    const isFresh = waiting.some(({ id }) => id === shown.id);
-    if (second === undefined || (!this.#isOurs && second.isAtOnce) || step.isAtCheckpoint) {
-      const outcome = await run(first.resume);
-      const one = this.#settle(outcome, { meant: first.meant, ...note });
-      const isRight =
-        isFresh && naming !== "nothing" && naming !== "calls" && !step.answersAll && !this.#hasDied;
-      if (isRight && this.#isOurs && this.#policy !== "two decisions" && one.outcome !== "counted")
-        this.#fault(
-          `a right decision was refused: ${outcome.status === "rejected" ? outcome.reason : "with a problem"}`,
-        );
-      if (isRight && shown.calls !== undefined) await this.#assertHeard(first.meant);
+    const other = second?.isSame !== false ? first : makeOne(step.kinds.map((kind) => OPPOSITE[kind]));
+    const waits = await isWaiting();
+    if (second?.isAtOnce && this.#isOurs && !step.isAtCheckpoint) {
+      await Promise.all([click(first, waits), click(other, waits)]);
       return;
     }
-    const other = second.isSame ? first : makeOne(step.kinds.map((kind) => OPPOSITE[kind]));
-    if (!second.isAtOnce) {
-      this.#settle(await run(first.resume), { meant: first.meant, ...note });
-      this.#settle(await run(other.resume), { meant: other.meant, ...note });
-      return;
-    }
-    const [one, two] = await Promise.all([run(first.resume), run(other.resume)]);
-    this.#settle(one, { meant: first.meant, ...note });
-    this.#settle(two, { meant: other.meant, ...note });
+    const { outcome } = await click(first, waits);
+    const isRight = waits && byId && !isUnclear && !step.answersAll && this.#policy !== "two decisions";
+    if (isRight && outcome === "refused") this.#fault("a right decision was refused");
+    if (waits && outcome === "counted") await this.#assertHeard(first.meant);
+    if (second !== undefined && !step.isAtCheckpoint) await click(other, await isWaiting());
   }
 
-  #settle(outcome: PromiseSettledResult<object>, note: Pick<Given, "meant" | "isAtCheckpoint">): Given {
+  /** @param waits Whether the question waited. */
+  #settle(
+    outcome: PromiseSettledResult<object>,
+    note: Pick<Given, "meant" | "isAtCheckpoint">,
+    waits = false,
+  ): Given {
     const given: Given = { step: this.#step, ...note, outcome: "counted" };
     this.#given.push(given);
     if (this.#hasDied) given.outcome = "unknown";
@@ -638,7 +656,7 @@ class World {
         /multiple pending interrupts/.test(String(outcome.reason));
       if (this.#isOurs && !isKnown) this.#fault(`a decision failed: ${outcome.reason}`);
     } else if (problemsOf(outcome.value).length > 0) given.outcome = "refused";
-    else if (!this.#isOurs) given.outcome = "unknown";
+    else if (!this.#isOurs && !waits && !note.isAtCheckpoint) given.outcome = "refused";
     this.#count(`decisions ${given.outcome}`);
     return given;
   }
@@ -649,8 +667,6 @@ class World {
     const waiting = (await this.#waiting()).flatMap(({ calls = [] }) =>
       calls.map(({ amount }) => this.#roots.get(amount) ?? amount),
     );
-    const given = this.#given.at(-1);
-    if (given?.outcome !== "counted") return;
     for (const call of meant.keys())
       if (waiting.includes(call)) this.#fault(`the decision on ${call} was not heard`);
   }
