@@ -12,7 +12,8 @@
  * - Each request is valid, and the last message is answered.
  *
  * As documented, LangChain's agents take a decision without a name for the question that waits, and do not make the runs
- * of a thread wait for one another. Nor does an id name a call that an edit or another branch has left out, if the model
+ * of a thread wait for one another. In the first run of a process, they take a stored decision for a new one that names
+ * its checkpoint. Nor does an id name a call that an edit or another branch has left out, if the model
  * uses it again. So the programs do without these.
  */
 
@@ -259,6 +260,8 @@ class World {
   readonly #saver: BaseCheckpointSaver;
   readonly #models: FunctionModel[] = [];
   readonly #graphs: (Graph | undefined)[] = [undefined, undefined];
+  /** The graphs of processes in which a run has come to the middleware. */
+  readonly #reached = new WeakSet<object>();
   #policy: keyof typeof POLICIES = "always";
   #step = 0;
   /** Changes when a run begins where the thread has gone on. */
@@ -396,6 +399,7 @@ class World {
     const [outcome] = await Promise.allSettled([
       this.#graph(process).invoke(input as never, config as never),
     ]);
+    if (outcome.status === "fulfilled") this.#reached.add(this.#graph(process));
     this.log.push(`  -> ${outcome.status === "fulfilled" ? shown(outcome.value) : outcome.reason}`);
     return outcome as PromiseSettledResult<object>;
   }
@@ -613,6 +617,8 @@ class World {
       }
       return { resume: resume as unknown, meant };
     };
+    const graph = this.#graph(process);
+    if (!this.#isOurs && step.isAtCheckpoint && !this.#reached.has(graph)) return;
     const { config: latest } = await this.#state();
     if (step.isAtCheckpoint && idOf(shown.config) !== idOf(latest)) this.#beginBranch();
     const at = step.isAtCheckpoint ? shown.config : inThread("1");
@@ -623,7 +629,7 @@ class World {
       // A tool that asks takes what names no question.
       const isOfTool = !byId && asking?.calls === undefined && others.length === 0;
       const note = { meant: isOfTool ? new Map() : meant, isAtCheckpoint: step.isAtCheckpoint };
-      return this.#settle(outcome, note, waits);
+      return this.#settle(outcome, note, step.answersAll ? undefined : waits);
     };
     const first = makeOne(step.kinds);
     const other = second?.isSame !== false ? first : makeOne(step.kinds.map((kind) => OPPOSITE[kind]));
@@ -639,11 +645,11 @@ class World {
     if (second !== undefined && !step.isAtCheckpoint) await click(other, await isWaiting());
   }
 
-  /** @param waits Whether the question waited. */
+  /** @param waits Whether the question waited. Undefined: it is one of several. */
   #settle(
     outcome: PromiseSettledResult<object>,
     note: Pick<Given, "meant" | "isAtCheckpoint">,
-    waits = false,
+    waits: boolean | undefined = false,
   ): Given {
     const given: Given = { step: this.#step, ...note, outcome: "counted" };
     this.#given.push(given);
@@ -656,6 +662,7 @@ class World {
         /multiple pending interrupts/.test(String(outcome.reason));
       if (this.#isOurs && !isKnown) this.#fault(`a decision failed: ${outcome.reason}`);
     } else if (problemsOf(outcome.value).length > 0) given.outcome = "refused";
+    else if (!this.#isOurs && waits === undefined) given.outcome = "unknown";
     else if (!this.#isOurs && !waits && !note.isAtCheckpoint) given.outcome = "refused";
     this.#count(`decisions ${given.outcome}`);
     return given;
