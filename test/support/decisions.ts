@@ -627,7 +627,8 @@ class World {
       const [asking, ...others] = await this.#waiting();
       const outcome = await this.#run(process, new Command({ resume }), at);
       // A tool that asks takes what names no question.
-      const isOfTool = !byId && asking?.calls === undefined && others.length === 0;
+      const isOneOfTool = asking !== undefined && asking.calls === undefined && others.length === 0;
+      const isOfTool = isOneOfTool && !byId && !step.isAtCheckpoint;
       const note = { meant: isOfTool ? new Map() : meant, isAtCheckpoint: step.isAtCheckpoint };
       return this.#settle(outcome, note, step.answersAll ? undefined : waits);
     };
@@ -638,8 +639,15 @@ class World {
       await Promise.all([click(first, waits), click(other, waits)]);
       return;
     }
+    // A process that died can have saved its decision.
+    const isDecided = this.#given.some(
+      (one) =>
+        one.outcome === "unknown" &&
+        shown.calls?.some(({ amount }) => one.meant.has(this.#roots.get(amount) ?? amount)),
+    );
     const { outcome } = await click(first, waits);
-    const isRight = waits && byId && !isUnclear && !step.answersAll && this.#policy !== "two decisions";
+    const isRight =
+      waits && !isDecided && byId && !isUnclear && !step.answersAll && this.#policy !== "two decisions";
     if (isRight && outcome === "refused") this.#fault("a right decision was refused");
     if (waits && outcome === "counted") await this.#assertHeard(first.meant);
     if (second !== undefined && !step.isAtCheckpoint) await click(other, await isWaiting());
