@@ -630,7 +630,7 @@ class World {
       const isOneOfTool = asking !== undefined && asking.calls === undefined && others.length === 0;
       const isOfTool = isOneOfTool && !byId && !step.isAtCheckpoint;
       const note = { meant: isOfTool ? new Map() : meant, isAtCheckpoint: step.isAtCheckpoint };
-      return this.#settle(outcome, note, step.answersAll ? undefined : waits);
+      return this.#settle(outcome, note, step.answersAll ? "one of several" : waits);
     };
     const first = makeOne(step.kinds);
     const other = second?.isSame !== false ? first : makeOne(step.kinds.map((kind) => OPPOSITE[kind]));
@@ -639,12 +639,8 @@ class World {
       await Promise.all([click(first, waits), click(other, waits)]);
       return;
     }
-    // A process that died can have saved its decision.
-    const isDecided = this.#given.some(
-      (one) =>
-        one.outcome === "unknown" &&
-        shown.calls?.some(({ amount }) => one.meant.has(this.#roots.get(amount) ?? amount)),
-    );
+    // A process that died can have saved its decision, and the first one counts.
+    const isDecided = this.#given.some(({ outcome }) => outcome === "unknown");
     const { outcome } = await click(first, waits);
     const isRight =
       waits && !isDecided && byId && !isUnclear && !step.answersAll && this.#policy !== "two decisions";
@@ -653,11 +649,11 @@ class World {
     if (second !== undefined && !step.isAtCheckpoint) await click(other, await isWaiting());
   }
 
-  /** @param waits Whether the question waited. Undefined: it is one of several. */
+  /** @param waits Whether the question waited. */
   #settle(
     outcome: PromiseSettledResult<object>,
     note: Pick<Given, "meant" | "isAtCheckpoint">,
-    waits: boolean | undefined = false,
+    waits: boolean | "one of several" = false,
   ): Given {
     const given: Given = { step: this.#step, ...note, outcome: "counted" };
     this.#given.push(given);
@@ -670,7 +666,7 @@ class World {
         /multiple pending interrupts/.test(String(outcome.reason));
       if (this.#isOurs && !isKnown) this.#fault(`a decision failed: ${outcome.reason}`);
     } else if (problemsOf(outcome.value).length > 0) given.outcome = "refused";
-    else if (!this.#isOurs && waits === undefined) given.outcome = "unknown";
+    else if (!this.#isOurs && waits === "one of several") given.outcome = "unknown";
     else if (!this.#isOurs && !waits && !note.isAtCheckpoint) given.outcome = "refused";
     this.#count(`decisions ${given.outcome}`);
     return given;
