@@ -12,7 +12,7 @@
  * - Each request is valid, and the last message is answered.
  *
  * As documented, LangChain's agents take a decision without a name for the question that waits, and do not make the runs
- * of a thread wait for one another. In the first run of a process, they take a stored decision for a new one that names
+ * of a thread wait for one another. Until the middleware has been reached in a process, they take a stored decision for a new one that names
  * its checkpoint. Nor does an id name a call that an edit or another branch has left out, if the model
  * uses it again. So the programs do without these.
  */
@@ -259,9 +259,9 @@ class World {
   readonly #program: Program;
   readonly #saver: BaseCheckpointSaver;
   readonly #models: FunctionModel[] = [];
+  /** The model of each process. */
+  readonly #modelOf: FunctionModel[] = [];
   readonly #graphs: (Graph | undefined)[] = [undefined, undefined];
-  /** The graphs of processes in which a run has come to the middleware. */
-  readonly #reached = new WeakSet<object>();
   #policy: keyof typeof POLICIES = "always";
   #step = 0;
   /** Changes when a run begins where the thread has gone on. */
@@ -321,15 +321,16 @@ class World {
   }
 
   #graph(process: 0 | 1): Graph {
-    this.#graphs[process] ??= this.#start();
+    this.#graphs[process] ??= this.#start(process);
     return this.#graphs[process];
   }
 
-  #start(): Graph {
+  #start(process: 0 | 1): Graph {
     const policy = this.#isOurs ? this.#policy : "always";
     const { channel, repeatsIds } = this.#program;
     const model = new FunctionModel(({ messages }) => this.#respond(messages, repeatsIds));
     this.#models.push(model);
+    this.#modelOf[process] = model;
     const tools = [
       makeTool("look", async () => "seen"),
       makeTool("ask", async () => `told ${JSON.stringify(interrupt("May I?"))}`),
@@ -399,7 +400,6 @@ class World {
     const [outcome] = await Promise.allSettled([
       this.#graph(process).invoke(input as never, config as never),
     ]);
-    if (outcome.status === "fulfilled") this.#reached.add(this.#graph(process));
     this.log.push(`  -> ${outcome.status === "fulfilled" ? shown(outcome.value) : outcome.reason}`);
     return outcome as PromiseSettledResult<object>;
   }
@@ -617,8 +617,9 @@ class World {
       }
       return { resume: resume as unknown, meant };
     };
-    const graph = this.#graph(process);
-    if (!this.#isOurs && step.isAtCheckpoint && !this.#reached.has(graph)) return;
+    this.#graph(process);
+    const hasAsked = (this.#modelOf[process]?.requests.length ?? 0) > 0;
+    if (!this.#isOurs && step.isAtCheckpoint && !hasAsked) return;
     const { config: latest } = await this.#state();
     if (step.isAtCheckpoint && idOf(shown.config) !== idOf(latest)) this.#beginBranch();
     const at = step.isAtCheckpoint ? shown.config : inThread("1");
