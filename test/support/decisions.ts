@@ -12,9 +12,9 @@
  * - Each request is valid, and the last message is answered.
  *
  * As documented, LangChain's agents take a decision without a name for the question that waits, and do not make the runs
- * of a thread wait for one another. Until the middleware has been reached in a process, they take a stored decision for a new one that names
- * its checkpoint. Nor does an id name a call that an edit or another branch has left out, if the model
- * uses it again. So the programs do without these.
+ * of a thread wait for one another. Until the middleware has been reached in a process, they take a stored decision for
+ * a new one that names its checkpoint. Nor does an id name a call that an edit or another branch has left out, if the
+ * model uses it again. So the programs do without these.
  */
 
 import { setImmediate as turn } from "node:timers/promises";
