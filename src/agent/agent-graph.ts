@@ -13,6 +13,7 @@ import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abor
 import { refuseSharedMemory, sharesMemory } from "../threads/langgraph/own-memory.js";
 import { isSaver } from "../threads/langgraph/replace-methods.js";
 import {
+  isCheckpointNamed,
   isSavedRun,
   isSubgraphRun,
   withoutForgedKeys,
@@ -248,7 +249,9 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
     return inQueue(queued, this.#shared.plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
-      return super.bulkUpdateState.call(graph, config, admitted.supersteps);
+      const start = isCheckpointNamed(config) ? await watched.checkpoints.read?.(config) : undefined;
+      const supersteps = start === undefined ? admitted.supersteps : await admitted.inOtherBranch(start);
+      return super.bulkUpdateState.call(graph, config, supersteps);
     });
   }
 

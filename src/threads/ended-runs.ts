@@ -17,6 +17,7 @@ export {
 } from "./ended-runs/late-results.js";
 export {
   changedKeys,
+  continuesFork,
   findLeftovers,
   findNestedLeftovers,
   givenKeys,

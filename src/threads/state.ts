@@ -139,6 +139,12 @@ export function turnOf(state: AgentState): Turn {
   return turn !== undefined && turn.startedBy === fresh.startedBy ? turn : fresh;
 }
 
+/** The turn of a branch that begins on an earlier checkpoint. The branch before it can have asked a human too. */
+export function inOtherBranch(turn: unknown): Turn {
+  const { data = { iterations: 0, toolCalls: 0, consecutiveErrors: 0 } } = turnSchema.safeParse(turn);
+  return { ...data, asked: "" };
+}
+
 export function newTurn({ messages, turn }: AgentState): Turn {
   const startedBy = messages.findLast(isUserMessage)?.id;
   return { startedBy, iterations: 0, toolCalls: 0, consecutiveErrors: 0, ...defined({ asked: turn?.asked }) };

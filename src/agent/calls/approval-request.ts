@@ -168,20 +168,27 @@ export type ReadDecisions =
     }
   | { readonly kind: "refused"; readonly problem: string };
 
+/** What an answer that does not name its question must tell, if the thread has asked others. */
+interface Naming {
+  readonly mustBeNamed: boolean;
+  /** Whether an earlier call of the thread has the same id, so that the id does not name a call. */
+  readonly isRepeated: (callId: string) => boolean;
+}
+
 /**
  * Accepts all decisions or none. A decision answers the request that it names, or else `decisions[i]` answers
  * `action_requests[i]`. There can be fewer decisions than requests. Edited arguments must match the schemas, because the
  * human wrote them.
  *
  * @param schemaOf Contract: returns a tool's schema. Undefined accepts all arguments.
- * @param mustBeNamed Whether an answer that does not name its question must name its calls.
+ * @param naming Whether an answer that does not name its question must name its calls.
  */
 export async function readDecisions(
   answer: unknown,
   tasks: readonly AskedTask[],
   ruleFor: RuleFor,
   schemaOf: (toolName: string) => unknown,
-  mustBeNamed = false,
+  { mustBeNamed, isRepeated }: Naming = { mustBeNamed: false, isRepeated: () => false },
 ): Promise<ReadDecisions> {
   const refuse = (what: string): ReadDecisions => ({
     kind: "refused",
@@ -193,8 +200,16 @@ export async function readDecisions(
     return refuse(`\`${issue?.path.join(".") || "resume"}\`: ${issue?.message}`);
   }
   const { decisions, unnamed = false } = data;
-  if (unnamed && mustBeNamed && decisions.some(({ tool_call_id }) => tool_call_id === undefined))
-    return { kind: "refused", problem: UNNAMED };
+  if (unnamed && mustBeNamed) {
+    const names = decisions.map(({ tool_call_id }) => tool_call_id);
+    if (names.includes(undefined)) return { kind: "refused", problem: UNNAMED };
+    const repeated = names.find((id) => id !== undefined && tasks.some(isOf(id)) && isRepeated(id));
+    if (repeated !== undefined)
+      return {
+        kind: "refused",
+        problem: `Earlier calls of this thread have the id \`${repeated}\` too. ${BY_ID}.`,
+      };
+  }
   const decided: DecidedTask[] = [];
   const open = new Set(tasks);
   for (const [index, decision] of decisions.entries()) {
@@ -238,9 +253,11 @@ export async function readDecisions(
 
 const isOf = (id: string) => (task: AskedTask) => task.call.id === id;
 
+const BY_ID = "Answer by the question's id, { resume: { [id]: { decisions: [...] } } }";
+
 const UNNAMED =
-  "The decision does not say which question it answers, and this thread has asked others. Answer by the question's id, " +
-  "{ resume: { [id]: { decisions: [...] } } }, or name each call: { tool_call_id, type: ... }.";
+  "The decision does not say which question it answers, and this thread has asked others. " +
+  `${BY_ID}, or name each call: { tool_call_id, type: ... }.`;
 
 const FORMS: Readonly<Record<DecisionType, string>> = {
   approve: '{ type: "approve" }',

@@ -45,7 +45,9 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
     const mustBeNamed = mayFollow && !settings.acceptUnnamedDecisions;
     const schemaOf = (name: string) => tools.get(name)?.schema;
     const received = isInside && isRecord(given) ? asUnnamed(given) : given;
-    const answer = await readDecisions(received, tasks, ruleFor, schemaOf, mustBeNamed);
+    const isRepeated = (id: string) =>
+      callsWithId(id, config) > tasks.filter(({ call }) => call.id === id).length;
+    const answer = await readDecisions(received, tasks, ruleFor, schemaOf, { mustBeNamed, isRepeated });
     const askAgain = (asked: Omit<ApprovalTask, "messageId">) => new Send("approve", { messageId, ...asked });
     if (answer.kind === "refused")
       return new Command({ goto: [askAgain({ tasks, problem: answer.problem, isFollowing })] });
@@ -69,6 +71,12 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
       goto: sends.length > 0 ? sends : "model",
     });
   };
+}
+
+/** How many calls of the thread have this id. Some models use the same ids in each response. */
+function callsWithId(id: string, config: LangGraphRunnableConfig): number {
+  const messages = readState(config)?.messages ?? [];
+  return messages.flatMap(callsOf).filter((call) => call.id === id).length;
 }
 
 /** The message with the edited arguments, so that the model reads each result beside the arguments that were used. */

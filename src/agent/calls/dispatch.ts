@@ -84,9 +84,7 @@ export async function dispatchCalls(
   const waiting = approvals.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
   const free = own.filter((_, index) => approvals[index] === undefined);
-  // Another branch can have asked too.
-  const asked = runOf(config).inputs.namesCheckpoint ? "" : turn.asked;
-  const questions = waiting.length === 0 ? turn.asked : askedWith(asked, waiting);
+  const questions = waiting.length === 0 ? turn.asked : askedWith(turn.asked, waiting);
   const question: ApprovalTask = {
     messageId: message.id ?? "",
     tasks: waiting,

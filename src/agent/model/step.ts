@@ -14,7 +14,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { withUnusedId } from "../../history/taken-ids.js";
 import { defined } from "../../shared/values.js";
 import { idsInInput } from "../../threads/commands.js";
-import { retractMessages, takeBack } from "../../threads/ended-runs.js";
+import { continuesFork, retractMessages, takeBack } from "../../threads/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import { runsBesideTasks } from "../../threads/langgraph/read-checkpoints.js";
 import { readOwnValues } from "../../threads/own-state.js";
@@ -22,6 +22,7 @@ import {
   type AgentState,
   type AgentUpdate,
   type ClosingReason,
+  inOtherBranch,
   newTurn,
   type Turn,
   turnOf,
@@ -89,7 +90,9 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   if (taken !== undefined) return goOn(taken);
 
   const beginsTurn = !record.hasAsked && (inputs.isEdit || inputs.hasLateResult);
-  const turn = beginsTurn ? newTurn(state) : turnWithNotes(state, beforeNotes);
+  const current = beginsTurn ? newTurn(state) : turnWithNotes(state, beforeNotes);
+  const isBranch = inputs.namesCheckpoint || (!record.hasAsked && (await continuesFork(inputs.checkpoints)));
+  const turn = isBranch ? inOtherBranch(turnOf({ ...state, turn: current })) : current;
   const step = await planStep(plan, { ...state, turn }, config);
   const gate = decideAtGate(step, beforeNotes);
   switch (gate.kind) {

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { type BaseStore, type CheckpointTuple, isCommand } from "@langchain/langgraph";
+import type { BaseStore, CheckpointTuple } from "@langchain/langgraph";
 import { isResult } from "../../history/result.js";
 import { isUserMessage } from "../../history/summary.js";
 import { checkSettings, countFrom } from "../../shared/check-settings.js";
@@ -111,8 +111,7 @@ async function readNews(run: AgentRun<unknown>, sent: readonly BaseMessage[]) {
 async function readAnswer(run: AgentRun<unknown>, input: unknown, isSubgraph: boolean): Promise<unknown> {
   const { options, watched } = run;
   const threadId = threadIdOf(options);
-  const isAnswer = isCommand(input) && input.update === undefined;
-  if (isSubgraph || !isAnswer || watched.checkpointer === undefined || threadId === undefined) return input;
+  if (isSubgraph || watched.checkpointer === undefined || threadId === undefined) return input;
   const checkpointId = options.configurable?.["checkpoint_id"];
   const { read } = watched.checkpoints;
   const [start, isServed] = [await peekStart(run), isServedRun(options)];

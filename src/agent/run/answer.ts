@@ -81,7 +81,7 @@ export async function admitAnswer(
         "message, which declines the calls.",
     );
   }
-  if (await isSentAgain(start, read, [answer, input], open.length > 0)) return answer;
+  if (await isSentAgain(start, read, [answer, input], open.length > 0)) return withoutAnswer(input);
   if (open.length === 0)
     throw refuse(
       `answer a question, but ${thread} has none that waits. It was answered before, or a message declined it. ` +
@@ -132,6 +132,13 @@ function isApproval(interrupt: unknown): boolean {
 function marked(command: Command): Command {
   const { resume, ...rest } = fieldsOfCommand(command);
   return isRecord(resume) ? new Command({ ...rest, resume: asUnnamed(resume) }) : command;
+}
+
+/** What continues the run. A second copy of an answer without a name would answer the next question too. */
+function withoutAnswer(command: Command): Command | null {
+  const { resume: _, goto = [], ...rest } = fieldsOfCommand(command);
+  const isEmpty = [goto].flat().length === 0 && rest.update === undefined;
+  return isEmpty ? null : new Command({ ...rest, goto });
 }
 
 /** Whether the run waits in a node of this graph. */

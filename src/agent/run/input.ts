@@ -4,7 +4,7 @@
  */
 
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { Command, END, isCommand, type StateSnapshot } from "@langchain/langgraph";
+import { type CheckpointTuple, Command, END, isCommand, type StateSnapshot } from "@langchain/langgraph";
 import { InvalidCommandError, InvalidMessageError } from "../../errors.js";
 import { callsOf } from "../../history/call.js";
 import { isTrusted } from "../../history/marks.js";
@@ -34,6 +34,7 @@ import {
 } from "../../threads/commands.js";
 import type { AgentEvent } from "../../threads/events.js";
 import type { OwnState } from "../../threads/own-state.js";
+import { inOtherBranch } from "../../threads/state.js";
 import type { AgentPlan } from "../plan.js";
 import type { Settings } from "../settings/settings.js";
 
@@ -158,8 +159,21 @@ export async function admitUpdates<Update extends { values?: unknown }>(
   const admitted = supersteps.map(async ({ updates }) => ({
     updates: await Promise.all(updates.map(admit)),
   }));
+  const ready = await Promise.all(admitted);
   return {
-    supersteps: await Promise.all(admitted),
+    supersteps: ready,
+    /** The same for updates that begin a branch on an earlier checkpoint. */
+    inOtherBranch: ({ checkpoint: { channel_values } }: CheckpointTuple) => {
+      const turn = inOtherBranch(channel_values["turn"]);
+      const withTurn = async (update: Update) => ({
+        ...update,
+        values: await mapFields(update.values, async (fields) => ({ ...fields, turn })),
+      });
+      const changed = ready.map(async ({ updates }) => ({
+        updates: await Promise.all(updates.map(withTurn)),
+      }));
+      return Promise.all(changed);
+    },
     /** @throws InvalidMessageError for a call's result that the client may not give. It names the call. */
     assertOwnResults: async (readThread: ReadThread): Promise<void> => {
       for (const [message, { call }] of await findRefused(given, rules, readThread)) {

@@ -235,6 +235,25 @@ export async function isForked(
   return before !== undefined && before.checkpoint.id !== checkpoint.checkpoint.id;
 }
 
+/**
+ * Whether the run continues a branch that began on an earlier checkpoint, and whose runs have all ended before the model
+ * had responded.
+ */
+export async function continuesFork(checkpoints: WatchedCheckpoints): Promise<boolean> {
+  const { abandoned, read } = checkpoints;
+  if (abandoned === undefined || !isBeforeResponse(abandoned)) return false;
+  for await (const step of walkBack(abandoned, read, { fate: "continued", most: 40 })) {
+    if (step.child !== undefined && (await isForked(step, checkpoints))) return true;
+    if (!isBeforeResponse(step.checkpoint)) return false;
+  }
+  return false;
+}
+
+function isBeforeResponse(checkpoint: CheckpointTuple): boolean {
+  const nodes = ["patch", "summarize", "model"];
+  return hasNewInput(checkpoint) || nodes.some((node) => waitsForNode(checkpoint, node));
+}
+
 function withResultsOnly(left: Leftovers): Leftovers {
   const called = new Set(left.history.flatMap(callsOf).map(({ id }) => id));
   const results = left.written.filter(isResult).filter((result) => called.has(callIdOf(result)));

@@ -346,6 +346,8 @@ export async function saveResumeValue(
   const writes: [task: string, value: unknown][] = namesInterrupts
     ? byId.map(([id, own]) => [id, [own]])
     : [[NULL_TASK, value]];
+  // LangGraph refuses an answer that does not say which of several questions it is for.
+  if (!namesInterrupts && waiting.size > 1) return;
   for (const [task, own] of writes) await saver.putWrites(tuple.config, [[RESUME, own]], task);
 }
 

@@ -69,11 +69,18 @@ export function withPlainCheckpoint<Options extends RunnableConfig>(options: Opt
     const { checkpoint_id: _, checkpoint_map: __, ...configurable } = { ...options.configurable };
     return { ...options, configurable };
   }
-  if ((namespace === undefined && map === undefined) || isSubgraphRun(options)) return options;
+  const isPlain = namespace === undefined && map === undefined && (given === undefined || Boolean(given));
+  if (isPlain || isSubgraphRun(options)) return options;
   const isOfRoot = namespace === undefined || namespace === "";
   const mapped = isRecord(map) ? map[isOfRoot ? String(namespace) : ""] : undefined;
-  const checkpoint_id = isOfRoot && given !== undefined ? given : mapped;
+  // LangGraph takes an empty id, which clients send as `null` too, for none.
+  const checkpoint_id = (isOfRoot && given) || mapped || undefined;
   return { ...options, configurable: { ...options.configurable, checkpoint_ns: "", checkpoint_id } };
+}
+
+/** Whether the client names the checkpoint to begin on. LangGraph takes an empty id for none. */
+export function isCheckpointNamed({ configurable }: Pick<RunnableConfig, "configurable">): boolean {
+  return Boolean(configurable?.["checkpoint_id"]);
 }
 
 /** Whether a waiting run is saved, by its own checkpointer or a parent graph's. */

@@ -1,7 +1,14 @@
 /** Which question a decision answers. A page can still show an earlier one. */
 
-import type { AIMessage } from "@langchain/core/messages";
-import { Command, MemorySaver, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { AIMessage } from "@langchain/core/messages";
+import {
+  type BaseCheckpointSaver,
+  Command,
+  MemorySaver,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import {
@@ -14,13 +21,16 @@ import {
   ApprovalThread,
   approvalThread,
   approve,
+  asInput,
   askedLabels,
   countingTools,
   edit,
   questionsOf,
   reject,
 } from "../../support/approval-graph.js";
+import { DURABILITIES } from "../../support/crashing-thread.js";
 import { calls, FunctionModel } from "../../support/models.js";
+import { mortalSaver } from "../../support/mortal-saver.js";
 import { scripted } from "../../support/scripted-model.js";
 import { user } from "../../support/thread.js";
 
@@ -287,3 +297,121 @@ describe.each([undefined, true] as const)(
     });
   },
 );
+
+describe("a decision without a name", () => {
+  const unnamed = { decisions: [approve] };
+
+  it("has none beside an update either", async () => {
+    for (const update of [{}, { messages: [{ role: "user", content: "Be quick." }] }]) {
+      const { thread, stale } = await withSecondQuestion("a rejection");
+      const [again] = questionsOf(await thread.run(asInput({ resume: unnamed, update })));
+      expect(again?.problem).toContain("does not say which question it answers");
+      const late = thread.run(asInput({ resume: { [stale]: unnamed }, update }));
+      await expect(late).rejects.toThrow(InvalidCommandError);
+      expect(thread.runs).toEqual([]);
+      await thread.decide(approve);
+      expect(thread.runs).toEqual(["risky:999"]);
+    }
+  });
+
+  it.each([null, "", undefined])("has none with the checkpoint %j", async (checkpoint_id) => {
+    const { thread } = await withSecondQuestion("a rejection");
+    const configurable = { ...thread.config.configurable, checkpoint_id };
+    const [again] = questionsOf(await thread.resume(unnamed, { configurable }));
+    expect(again?.problem).toContain("does not say which question it answers");
+    expect(thread.runs).toEqual([]);
+  });
+
+  it("has none in a branch where nobody was asked, if another branch has asked", async () => {
+    for (const fork of ["a run", "a state update"]) {
+      const responses = [
+        new AIMessage("Hello."),
+        calls(risky("10")),
+        new AIMessage("Well."),
+        calls(risky("999")),
+      ];
+      const thread = open(responses);
+      await thread.say("hello");
+      const { config } = await thread.graph.getState(thread.config);
+      expect(askedLabels(await thread.say("go"))).toEqual(["10"]);
+      if (fork === "a run") await thread.say("be careful", config);
+      else {
+        await thread.graph.updateState(config, { messages: [{ role: "user", content: "Be careful." }] });
+        await thread.say("are you?");
+      }
+      expect(askedLabels(await thread.say("go on"))).toEqual(["999"]);
+      const [again] = questionsOf(await thread.resume(unnamed));
+      expect(again?.problem).toContain("does not say which question it answers");
+      expect(thread.runs).toEqual([]);
+    }
+  });
+
+  it("has none in a branch whose first run died before the model had responded", async () => {
+    const responses = [new AIMessage("Hello."), calls(risky("10"))];
+    const model = new FunctionModel(({ index }) => {
+      if (index > 1 && dies) throw new Error("The process has died.");
+      return responses[index] ?? (index < 5 ? calls(risky("999")) : "Done.");
+    });
+    let dies = true;
+    const thread = open([], { model });
+    await thread.say("hello");
+    const { config } = await thread.graph.getState(thread.config);
+    await thread.say("go");
+    await expect(thread.say("be careful", { ...config, durability: "sync" })).rejects.toThrow("died");
+    await expect(thread.say("are you?", { durability: "sync" })).rejects.toThrow("died");
+    dies = false;
+    expect(askedLabels(await thread.run(null))).toEqual(["999"]);
+    const [again] = questionsOf(await thread.resume(unnamed));
+    expect(again?.problem).toContain("does not say which question it answers");
+    expect(thread.runs).toEqual([]);
+  });
+
+  it("is not stored if two questions wait, so that no later run acts on it", async () => {
+    for (const durability of DURABILITIES) {
+      const thread = open([calls(risky("10"), ["ask", {}, "which"])]);
+      await thread.say("go", { durability });
+      await expect(thread.resume(unnamed, { durability })).rejects.toThrow("multiple pending interrupts");
+      await thread.run(null, { durability });
+      expect(thread.runs).toEqual([]);
+      expect(await thread.waiting()).toBe(2);
+    }
+  });
+
+  it("is not taken for the other calls, if it is sent again after a crash", async () => {
+    const { runs, tools } = countingTools();
+    const checkpointer = new MemorySaver();
+    const { mortal, die } = mortalSaver(checkpointer);
+    const put: BaseCheckpointSaver["put"] = async (...given) => {
+      const saved = await mortal.put(...given);
+      if (dies) die();
+      return saved;
+    };
+    const dying = new Proxy(mortal, {
+      get: (target, name) => (name === "put" ? put : Reflect.get(target, name, target)),
+    });
+    let dies = false;
+    const model = new FunctionModel(({ index }) => (index === 0 ? calls(risky("1"), risky("2")) : "Done."));
+    const options = { model, tools, requireApproval: ["risky"], acceptUnnamedDecisions: true };
+    const first = new ApprovalThread(createAgentGraph({ ...options, checkpointer: dying }), runs);
+    await first.say("go", { durability: "sync" });
+    dies = true;
+    await expect(first.resume(unnamed, { durability: "sync" })).rejects.toThrow("died");
+    const later = new ApprovalThread(createAgentGraph({ ...options, checkpointer }), runs);
+    expect(askedLabels(await later.resume(unnamed))).toEqual(["2"]);
+    expect(runs).toEqual(["risky:1"]);
+  });
+});
+
+describe("an id that several calls of a thread have", () => {
+  it("names none of them in a decision that names no question", async () => {
+    const thread = open([calls(risky("10", "same")), calls(risky("999", "same"))]);
+    await thread.say("go");
+    expect(askedLabels(await thread.say("never mind"))).toEqual(["999"]);
+    const [again] = questionsOf(await thread.resume({ decisions: [named("same")] }));
+    expect(again?.problem).toContain("Earlier calls of this thread have the id `same` too");
+    expect(thread.runs).toEqual([]);
+    const [id = ""] = await thread.questions();
+    await thread.resume({ [id]: { decisions: [named("same")] } });
+    expect(thread.runs).toEqual(["risky:999"]);
+  });
+});
