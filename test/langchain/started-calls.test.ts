@@ -174,6 +174,32 @@ describe.each(SAVERS)("After a killed process, with $name", ({ create }) => {
   });
 });
 
+it("A call is not started if the checkpoint that sent it cannot be saved, and the next run is not to blame", async () => {
+  class FullSaver extends MemorySaver {
+    isFull = false;
+    override async put(...given: Parameters<MemorySaver["put"]>) {
+      if (this.isFull && (given[2].step ?? 0) > 1) throw new Error("The disk is full.");
+      return super.put(...given);
+    }
+  }
+  for (const durability of ["async", "sync"] as const) {
+    const checkpointer = new FullSaver();
+    const probe = createProbe();
+    const model = new FunctionModel(({ messages }) =>
+      messages.at(-1)?.type === "tool" ? "Done." : calls(["fast", {}, `f${messages.length}`]),
+    );
+    const thread = openAgent({ model, tools: [probe.fast], checkpointer });
+    checkpointer.isFull = true;
+    expect((await thread.run(user("Go."), { durability })).error).toMatchObject({
+      message: "The disk is full.",
+    });
+    expect(probe.runs).toEqual([]);
+    checkpointer.isFull = false;
+    expect((await thread.run(user("Again."), { durability: "exit" })).error).toBeUndefined();
+    expect(probe.runs).toEqual(["fast:-"]);
+  }
+});
+
 it("Middleware that repeats a call in the same run starts it each time", async () => {
   let left = 2;
   const flaky = makeTool("flaky", async () => {

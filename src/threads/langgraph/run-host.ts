@@ -34,9 +34,9 @@ export function taskOf({ configurable }: RunnableConfig): unknown {
   return configurable?.[TASK];
 }
 
-/** Whether a read of a named checkpoint is LangGraph's first of a run, which passes the run's whole config. */
-export function isReadForRun({ configurable, recursionLimit }: RunnableConfig): boolean {
-  return recursionLimit !== undefined && Boolean(configurable?.["checkpoint_id"]);
+/** Whether LangGraph reads the checkpoint that a run begins on. It passes the run's whole config. */
+export function isOfRun({ recursionLimit }: RunnableConfig): boolean {
+  return recursionLimit !== undefined;
 }
 
 /** Whether the graph runs as a node of another one, or inside a tool. */

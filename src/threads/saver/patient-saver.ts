@@ -13,12 +13,7 @@ import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
 import { hasAnswers, hasTasks, unanswered } from "../langgraph/read-checkpoints.js";
 import { isSaver, originalOf } from "../langgraph/replace-methods.js";
-import {
-  checkpointOfStep,
-  inheritedCheckpointer,
-  isReadForRun,
-  namespaceOfGraph,
-} from "../langgraph/run-host.js";
+import { checkpointOfStep, inheritedCheckpointer, isOfRun, namespaceOfGraph } from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
 
 /** What is known of the writes to one namespace of a thread. */
@@ -26,6 +21,8 @@ interface Thread {
   readonly pending: PendingWrites;
   /** The id of the last checkpoint that was saved. */
   saved: string | undefined;
+  /** Why the last checkpoint was not saved. Undefined: it was. */
+  failure: { readonly error: unknown } | undefined;
   /** The id of a checkpoint that may have been on its way before its writes were counted. */
   uncounted: string | undefined;
   /** Whether the latest read found a run that has not ended. Undefined: there was none since the last answer. */
@@ -75,7 +72,7 @@ export function waitForWrites(config: RunnableConfig): void {
  * Whether the checkpoint that a task's superstep began on is saved, after what is on its way has ended. With the
  * durability `exit`, it is not.
  *
- * @throws Error if a write does not end in time.
+ * @throws Error if a write does not end in time, and the checkpointer's error if it could not save the thread.
  */
 export async function isStepSaved(config: RunnableConfig): Promise<boolean> {
   const saver = inheritedCheckpointer(config);
@@ -85,6 +82,7 @@ export async function isStepSaved(config: RunnableConfig): Promise<boolean> {
   const thread = threadsOf(originalOf(saver) as BaseCheckpointSaver)?.get(keyOf(place));
   if (thread !== undefined && thread.saved !== id) await allEnded(thread, place);
   if (thread?.saved === id) return true;
+  if (thread?.failure !== undefined) throw thread.failure.error;
   const tuple = await saver.getTuple({ configurable: { ...place.configurable, checkpoint_id: id } });
   return tuple !== undefined && tuple !== null;
 }
@@ -130,9 +128,15 @@ function replaceWrites(saver: BaseCheckpointSaver, threads: Threads): void {
     // LangGraph saves a run's checkpoints one after another.
     thread.uncounted = undefined;
     const begin = async () => {
-      const saved = await Reflect.apply(put, this, given);
-      thread.saved = id;
-      return saved;
+      try {
+        const saved = await Reflect.apply(put, this, given);
+        thread.saved = id;
+        thread.failure = undefined;
+        return saved;
+      } catch (error) {
+        thread.failure = { error };
+        throw error;
+      }
     };
     return thread.pending.during(() => insideWrite.run(true, begin));
   });
@@ -150,6 +154,8 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     // LangGraph begins the next write of a run when one has ended, and its last one after the abort.
     if (waits && config.configurable?.["checkpoint_id"] === undefined) await turn();
     const thread = threadIn(threads, config);
+    // A run that begins has saved nothing yet.
+    if (isOfRun(config)) thread.failure = undefined;
     if (waits) {
       await uncountedEnded(thread, config, (named) => Reflect.apply(getTuple, this, [named]));
       await allEnded(thread, config);
@@ -157,11 +163,15 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     const tuple = await Reflect.apply(getTuple, this, given);
     // Some checkpointers return null.
     thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
-    if (tuple == null || !isReadForRun(config) || !hasAnswers(tuple)) return tuple;
+    if (tuple == null || !isOfRun(config) || !namesCheckpoint(config) || !hasAnswers(tuple)) return tuple;
     // A run that begins where the thread has gone on answers again.
     const latest = await Reflect.apply(getTuple, this, [{ configurable: latestOf(config) }]);
     return latest?.checkpoint.id === tuple.checkpoint.id ? tuple : unanswered(tuple);
   });
+}
+
+function namesCheckpoint({ configurable }: RunnableConfig): boolean {
+  return Boolean(configurable?.["checkpoint_id"]);
 }
 
 function latestOf({ configurable }: RunnableConfig) {
@@ -202,6 +212,7 @@ function threadIn(threads: Threads, config: RunnableConfig): Thread {
   const thread = madeOnce(threads, keyOf(config), () => ({
     pending: new PendingWrites(),
     saved: undefined,
+    failure: undefined,
     uncounted: undefined,
     isUnfinished: undefined,
   }));
