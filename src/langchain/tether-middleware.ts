@@ -93,7 +93,7 @@ export function tetherMiddleware(
       },
     },
     wrapModelCall: async (given, handler) => {
-      wrappers.look(handler);
+      wrappers.look(handler, given.tools ?? given);
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;

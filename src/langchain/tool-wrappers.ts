@@ -15,8 +15,10 @@ export interface ToolWrappers {
   /**
    * Finds out with LangChain's check of a request. Contract: called with the agent's own handler of model calls, which
    * asks no model for it.
+   *
+   * @param tools The request's tools. An agent gives the same list each time, and then it is not looked again.
    */
-  look(askModel: AskModel): void;
+  look(askModel: AskModel, tools: object): void;
   /** Undefined: LangChain did not say, no model was asked yet, or the agents of this middleware differ. */
   areOthers(): boolean | undefined;
 }
@@ -38,13 +40,16 @@ export function createToolWrappers(middleware: Middleware): ToolWrappers {
     configurable: true,
   });
   const seen = new Set<boolean>();
+  const known = new WeakSet<object>();
   return {
-    look(askModel) {
+    look(askModel, tools) {
+      if (known.has(tools)) return;
       // An agent reads it several times. A copy has read it once, and shows its own wrapper.
       if (reads < 2 || !isLetThrough(askModel)) return;
       isHidden = true;
       const areOthers = isLetThrough(askModel);
       isHidden = false;
+      known.add(tools);
       seen.add(areOthers);
     },
     areOthers: () => (seen.size === 1 ? seen.has(true) : undefined),
