@@ -76,9 +76,11 @@ for (const [strategy, responseFormat] of Object.entries({
           for await (const event of await graph.stream(input, { ...config, streamMode: "custom" }))
             events.push(event as AgentEvent);
           const { tasks } = await graph.getState(config);
-          const asked = tasks.flatMap(({ interrupts }) => interrupts).at(0)?.value.action_requests ?? [];
+          const question = tasks.flatMap(({ interrupts }) => interrupts).at(0);
+          const asked = question?.value.action_requests ?? [];
           waits = asked.length > 0;
-          input = new Command({ resume: { decisions: asked.map(() => ({ type: "approve" })) } });
+          const decisions = asked.map(() => ({ type: "approve" }));
+          input = new Command({ resume: { [question?.id ?? ""]: { decisions } } });
         }
         const { values, next } = await graph.getState(config);
         const messages = pairedMessagesOf(values);

@@ -248,7 +248,7 @@ law("All of it together", 80, [given], async ({ dialects, profiles, turns, arriv
         const type = chosen.decisions[index % chosen.decisions.length];
         return { type, ...(type !== "approve" && { message: "by hand" }) };
       });
-      input = new Command({ resume: { decisions } });
+      input = new Command({ resume: { [asked?.id ?? ""]: { decisions } } });
     }
     const { values, next } = await graph.getState(config);
     // A steered message begins a turn of its own.

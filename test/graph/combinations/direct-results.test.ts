@@ -162,8 +162,8 @@ it("An agent inside a parent graph does all of it: fallback, format, own keys, c
     .compile({ checkpointer: new MemorySaver(), store });
   const config = { ...inThread("p"), context: { userId: "ada" } } as object;
   const waiting = await parent.invoke(user("go") as never, config);
-  expect(waiting).toHaveProperty("__interrupt__");
-  const resume = { decisions: [{ type: "approve" }] };
+  const [{ id = "" } = {}] = Reflect.get(waiting, "__interrupt__") as { id?: string }[];
+  const resume = { [id]: { decisions: [{ type: "approve" }] } };
   const result = await parent.invoke(new Command({ resume }) as never, config);
   expect(result).toMatchObject({ plan: "a walk", log: "noted", structuredResponse: OSLO });
   expect(new Set(seen)).toEqual(new Set(["ada"]));
