@@ -15,7 +15,7 @@ import { isError, isOfAbort, withoutWrappers } from "../shared/is-error.js";
 import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
-import { untilAborted } from "../shared/waiting.js";
+import { asItIs, untilAborted } from "../shared/waiting.js";
 import { commandWithMessages, messagesOfCommand, resultIn, valuesOf } from "../threads/commands.js";
 import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
@@ -146,13 +146,12 @@ function prepared<Tool>(given: Tool, { name }: WantedCall, place: string, index:
   return withInvoke(tool, (invoke, input, passed) => {
     const config = index === 0 ? passed : withOwnMemory(passed, `${name}.${index}`);
     const callKey = callKeyOf(config, place);
-    // An agent of LangChain has no limit of time.
-    const waitForHuman = (answer: Promise<unknown>) => answer;
     return invoke(input, {
       ...config,
       ...(index > 0 && { config }),
       callKey,
-      waitForHuman,
+      // An agent of LangChain has no limit of time.
+      waitForHuman: asItIs,
     } as RunnableConfig);
   });
 }

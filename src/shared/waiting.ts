@@ -79,6 +79,9 @@ interface Deadline {
 /** Contract: waits for an answer. Until it comes, the time of the work stands still. */
 export type StopClock = <Answer>(answer: Promise<Answer>) => Promise<Answer>;
 
+/** For work without a limit, whose time nobody counts. */
+export const asItIs: StopClock = (answer) => answer;
+
 /**
  * Runs work that the run's signal or a time limit can abort. Work that ignores its signal is abandoned.
  *

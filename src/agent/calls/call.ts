@@ -19,7 +19,7 @@ import { interruptsOf, isLangGraphSignal } from "../../providers/failure/langgra
 import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
+import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
 import { withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
 import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs.js";
@@ -280,9 +280,6 @@ export async function callTool(
     );
   }
 }
-
-/** Without a limit, no time counts. */
-const asItIs: StopClock = (answer) => answer;
 
 class ToolTimeoutError extends Error {
   override readonly name = "ToolTimeoutError";

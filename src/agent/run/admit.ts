@@ -11,7 +11,7 @@ import type { Reader } from "../../shared/waiting.js";
 import { givenKeys, hasInput, historyIn } from "../../threads/ended-runs.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { hasTasks } from "../../threads/langgraph/read-checkpoints.js";
-import { isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import { isCheckpointNamed, isServedRun, isSubgraphRun } from "../../threads/langgraph/run-host.js";
 import { newWords } from "../../threads/new-words.js";
 import { isKeyOf } from "../../threads/own-state.js";
 import type { RunSaver } from "../../threads/saver/run-saver.js";
@@ -90,7 +90,7 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
     checkpoints: watched.checkpoints,
     ownState: plan.ownState,
     isInTool: runHandleOf(options) !== undefined,
-    namesCheckpoint: !isSubgraph && options.configurable?.["checkpoint_id"] !== undefined,
+    namesCheckpoint: !isSubgraph && isCheckpointNamed(options),
   };
 }
 
@@ -142,7 +142,7 @@ async function isSentAgain(
   { messages, asked }: SentMessages,
 ): Promise<boolean> {
   const { plan, options, watched } = run;
-  if (options.configurable?.["checkpoint_id"] !== undefined) return false;
+  if (isCheckpointNamed(options)) return false;
   if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
   const tuple = await peekStart(run);
   if (tuple === undefined) return false;

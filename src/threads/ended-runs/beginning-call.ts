@@ -22,7 +22,7 @@ import {
   writeOf,
 } from "../diary.js";
 import { emitEvent } from "../events.js";
-import { isAskedAgain, keptWrites } from "../langgraph/read-checkpoints.js";
+import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
 
@@ -84,7 +84,7 @@ async function lookUp(
   const task = ownTaskOf(config);
   const named = questionsNamedIn(config);
   // Its question may be answered again, in a branch that begins here.
-  const isAsked = tuple !== undefined && isAskedAgain(tuple, task, named) && (await isPassed(tuple, page));
+  const isAsked = tuple !== undefined && hasInterrupt(tuple, task, named) && (await isPassed(tuple, page));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
   const ofCall = { tool: call.name, callId: call.id };
   const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;

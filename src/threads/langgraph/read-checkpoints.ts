@@ -261,17 +261,17 @@ export function keptWrites(
   id: string,
   named: readonly string[],
 ): (readonly [channel: string, value: unknown])[] {
-  if (isAskedAgain(tuple, id, named)) return [];
+  if (hasInterrupt(tuple, id, named)) return [];
   return (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
     task === id && (channel === "messages" || isOwnChannel(channel)) ? [[channel, value]] : [],
   );
 }
 
 /** Whether a task asked one of these questions, or any if none is named. */
-export function isAskedAgain(
+export function hasInterrupt(
   { pendingWrites = [] }: CheckpointTuple,
   id: string,
-  named: readonly string[],
+  named: readonly string[] = [],
 ): boolean {
   return pendingWrites.some(
     ([task, channel, value]) =>
@@ -279,10 +279,6 @@ export function isAskedAgain(
       channel === INTERRUPT &&
       (named.length === 0 || [value].flat().some((question) => named.includes(idOfInterrupt(question)))),
   );
-}
-
-export function hasInterrupt({ pendingWrites = [] }: CheckpointTuple, id: string): boolean {
-  return pendingWrites.some(([task, channel]) => task === id && channel === INTERRUPT);
 }
 
 export function idOfInterrupt(interrupt: unknown): string {

@@ -73,7 +73,7 @@ export function withPlainCheckpoint<Options extends RunnableConfig>(options: Opt
   if (isPlain || isSubgraphRun(options)) return options;
   const isOfRoot = namespace === undefined || namespace === "";
   const mapped = isRecord(map) ? map[isOfRoot ? String(namespace) : ""] : undefined;
-  // LangGraph takes an empty id, which clients send as `null` too, for none.
+  // LangGraph takes an empty id for none.
   const checkpoint_id = (isOfRoot && given) || mapped || undefined;
   return { ...options, configurable: { ...options.configurable, checkpoint_ns: "", checkpoint_id } };
 }

@@ -13,7 +13,13 @@ import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
 import { hasAnswers, hasTasks, unanswered } from "../langgraph/read-checkpoints.js";
 import { isSaver, originalOf } from "../langgraph/replace-methods.js";
-import { checkpointOfStep, inheritedCheckpointer, isOfRun, namespaceOfGraph } from "../langgraph/run-host.js";
+import {
+  checkpointOfStep,
+  inheritedCheckpointer,
+  isCheckpointNamed,
+  isOfRun,
+  namespaceOfGraph,
+} from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
 
 /** What is known of the writes to one namespace of a thread. */
@@ -163,15 +169,11 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     const tuple = await Reflect.apply(getTuple, this, given);
     // Some checkpointers return null.
     thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
-    if (tuple == null || !isOfRun(config) || !namesCheckpoint(config) || !hasAnswers(tuple)) return tuple;
+    if (tuple == null || !isOfRun(config) || !isCheckpointNamed(config) || !hasAnswers(tuple)) return tuple;
     // A run that begins where the thread has gone on answers again.
     const latest = await Reflect.apply(getTuple, this, [{ configurable: latestOf(config) }]);
     return latest?.checkpoint.id === tuple.checkpoint.id ? tuple : unanswered(tuple);
   });
-}
-
-function namesCheckpoint({ configurable }: RunnableConfig): boolean {
-  return Boolean(configurable?.["checkpoint_id"]);
 }
 
 function latestOf({ configurable }: RunnableConfig) {
