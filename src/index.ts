@@ -89,7 +89,7 @@ export {
 } from "./providers/models/create-model.js";
 export { type Violation, validateHistory } from "./providers/rules/validate-history.js";
 export { type AskModelOptions, askModel } from "./threads/asking/ask-model.js";
-export type { AgentEvent, Rung } from "./threads/events.js";
+export type { AgentEvent, EventPlace, Rung } from "./threads/events.js";
 export { PairedMessagesDeltaValue } from "./threads/langgraph/channels.js";
 export { type LockPool, postgresThreadLock, type ThreadLock } from "./threads/saver/thread-lock.js";
 export { type MessageSerializer, messageSerializer } from "./threads/serializer/message-serializer.js";

@@ -5,6 +5,7 @@
 
 import "./shared/check-node.js";
 
-export type { RepairPlace, TetherMiddlewareOptions, TetherSummaryOptions } from "./langchain/options.js";
+export type { TetherMiddlewareOptions, TetherSummaryOptions } from "./langchain/options.js";
 export { tetherMiddleware } from "./langchain/tether-middleware.js";
 export { type TetherStateOptions, tetherState } from "./langchain/tether-state.js";
+export type { EventPlace } from "./threads/events.js";

@@ -62,11 +62,12 @@ const FRAMEWORKS = [
   "you must specify the interrupt id when resuming",
 ];
 
-type FieldsOf<Type> = Record<Exclude<keyof Extract<library.AgentEvent, { type: Type }>, "type">, true>;
+type Place = "type" | "threadId" | "runId" | "checkpointId";
+type FieldsOf<Type> = Record<Exclude<keyof Extract<library.AgentEvent, { type: Type }>, Place>, true>;
 
 const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Type> } = {
   "result-recovered": { tool: true, callId: true },
-  "result-late": { tool: true, callId: true, threadId: true, message: true },
+  "result-late": { tool: true, callId: true, message: true },
   "response-recovered": { messageId: true },
   "call-closed": { tool: true, callId: true, cause: true },
   "model-retry": { attempt: true, maxAttempts: true, reason: true },
@@ -88,7 +89,14 @@ const EVENT_FIELDS: { readonly [Type in library.AgentEvent["type"]]: FieldsOf<Ty
   "inbox-failed": { reason: true },
   "api-switched": { api: true, reason: true },
   "memory-missing": { remedy: true },
-  "run-end": { calls: true, results: true, usedFallback: true, usage: true },
+  "run-end": {
+    outcome: true,
+    calls: true,
+    results: true,
+    usedFallback: true,
+    durationMs: true,
+    usage: true,
+  },
 };
 
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
@@ -273,12 +281,13 @@ describe("docs/production.md", () => {
       ["model call", "tool look", "model call"].map((name) => ({ name, isEnded: true })),
     );
     const named = (name: string, fields: object) => ({ name: `langgraph_tether.${name}`, ...fields });
-    const ends = named("run-end", {});
+    const ends = named("run-end", { outcome: "done" });
     expect(request.events).toEqual([
       ends,
       named("refusal", { kind: "rule", dialect: "strict", rule: "alternation" }),
       named("input-reduced", { rung: "strict" }),
       ends,
+      named("run-end", { outcome: "cancelled" }),
       named("call-closed", { tool: "deaf", callId: expect.any(String), cause: "superseded" }),
       named("result-recovered", { tool: "fast", callId: expect.any(String) }),
       ends,

@@ -7,7 +7,13 @@ import { normalizeHistory } from "../history/reducer/normalize-history.js";
 import { interruptsOf } from "../providers/failure/langgraph-signal.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import { updatesIn } from "../threads/commands.js";
-import { mayHaveLeftovers, mayLackResponse } from "../threads/ended-runs.js";
+import {
+  mayBeKilled,
+  mayHaveLeftovers,
+  mayLackResponse,
+  tellKilledRun,
+  usageOfGraph,
+} from "../threads/ended-runs.js";
 import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
@@ -133,6 +139,11 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
   return async (input, config) => {
     const { inputs, record } = runOf(config);
     emitInputEvents(config);
+    // Most runs go on in the same turn of the event loop.
+    if (mayBeKilled(inputs.checkpoints)) {
+      record.killedTold ??= tellKilledRun(inputs.checkpoints, usageOfGraph, config);
+      await record.killedTold;
+    }
     record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(inSoundForm(input), config);

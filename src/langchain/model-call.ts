@@ -15,7 +15,6 @@ import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
 import type { StreamGuardOptions } from "../providers/response/ask-client.js";
 import { type Askable, askGuarded, madeModel } from "../providers/response/guard-model.js";
-import { safely } from "../shared/json.js";
 import { isRecord, madeOnce } from "../shared/values.js";
 import {
   askByRungs,
@@ -27,13 +26,14 @@ import {
   responseGuard,
   tellClosedCalls,
 } from "../threads/asking/rungs.js";
-import { threadIdOf } from "../threads/stores.js";
 import {
   countToolTokens,
   FALLBACK_ATTEMPTS,
   MODEL_IDLE_TIMEOUT,
 } from "../threads/summary/shared-settings.js";
+import { createUsageCounter } from "../threads/usage.js";
 import type { TetherMiddlewareOptions } from "./options.js";
+import { seenRun } from "./seen-run.js";
 
 /** The fields of LangChain's request that this middleware reads and changes. */
 export interface AgentRequest {
@@ -69,8 +69,17 @@ export async function askModel<Request extends AgentRequest, Answer>(
   // Another middleware can leave messages out of the request.
   const { messages: thread } = request.state;
   let mark = (response: AIMessage): AIMessage => response;
+  const { tally } = seenRun(config);
+  const usage = createUsageCounter(model, tally);
   const guarded = guardedModel(model, {
-    ...responseGuard({ model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true }, config),
+    ...responseGuard(
+      { model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true, usage },
+      config,
+    ),
+    count: (whole) => {
+      usage.addResponse(whole);
+      tally.addResponse(whole);
+    },
     keepsErrors: true,
     takenCallIds: () => answeredIds(thread, history),
     mark: (whole) => withUnusedId(mark(whole), thread),
@@ -83,8 +92,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
   const further = madeOnce(furtherRequests, request.state.messages, () =>
     furtherRequestsOf(request.state.messages),
   );
-  for (const repair of tellClosedCalls(history, { model, dialect }, config))
-    safely(() => options.onRepair?.(repair, { threadId: threadIdOf(config) }));
+  tellClosedCalls(history, { model, dialect, onRepair: options.onRepair }, config);
   const { tools = [], toolChoice, responseFormat, modelSettings } = request;
   const sent = { tools, toolChoice, responseFormat, modelSettings };
   return askByRungs(
@@ -124,8 +132,10 @@ export async function askForSummary<Request extends AgentRequest>(
   const { tags, metadata, runName, signal } = config;
   let isAsked = false;
   const limits = { ...limitsOf(options), maxFallbackAttempts };
+  const usage = createUsageCounter(model, seenRun(config).tally);
   const guarded = guardedModel(model, {
-    ...responseGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false }, config),
+    ...responseGuard({ model, ...limits, thread: [], shown: new Set(), keepsShown: false, usage }, config),
+    count: usage.addResponse,
     keepsErrors: true,
     wants: "whole-text",
     takenCallIds: () => new Set(),
@@ -195,6 +205,8 @@ const BINDING_METHODS: ReadonlySet<unknown> = new Set(["bindTools", "bind", "wit
 interface ResponseGuard extends StreamGuardOptions {
   /** Contract: returns the ids of the calls that have results in the thread. */
   readonly takenCallIds: () => ReadonlySet<string>;
+  /** Contract: called for each complete response. */
+  readonly count: (response: AIMessage) => void;
   /** Contract: returns the response to store instead of this one. */
   readonly mark?: (response: AIMessage) => AIMessage;
   /** Contract: called for each request. Returns the options that replace the agent's. */
@@ -234,6 +246,7 @@ async function invokeGuarded(
   const options = guard.optionsOf?.(given) ?? given;
   const message = coerceMessage(await askGuarded(model as Askable, guard, input, options));
   if (message !== undefined && isAIMessage(message)) {
+    guard.count(message);
     const marked = guard.mark?.(message) ?? message;
     return callsOf(marked).length === 0 ? marked : withDistinctCallIds(marked, guard.takenCallIds());
   }

@@ -2,7 +2,6 @@
 
 import { z } from "zod/v4";
 import type { ToolCallsToKeep } from "../history/cut.js";
-import type { Repair } from "../history/reducer/repair.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
 import { assertGivenModel, cachedCreateModel } from "../providers/models/create-model.js";
 import {
@@ -13,6 +12,7 @@ import {
   milliseconds,
   type Rule,
 } from "../shared/check-settings.js";
+import type { OnRepair } from "../threads/events.js";
 import {
   dialectRule,
   SUMMARY_SETTINGS,
@@ -66,13 +66,7 @@ export interface TetherMiddlewareOptions {
    * the call is only an item of OpenAI's Responses API, the request closes it, and nothing is stored. Its errors are
    * ignored.
    */
-  readonly onRepair?: ((repair: Repair, place: RepairPlace) => void) | undefined;
-}
-
-/** Where a repair was made. */
-export interface RepairPlace {
-  /** The thread; undefined for a run without one. */
-  readonly threadId: string | undefined;
+  readonly onRepair?: OnRepair | undefined;
 }
 
 /** The options of summaries. Names, values and defaults are those of `createAgentGraph`. */

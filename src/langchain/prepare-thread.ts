@@ -4,9 +4,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { createRepair } from "../history/reducer/repair.js";
-import { isPlaceholder } from "../history/result.js";
-import { safely } from "../shared/json.js";
 import { addToList, madeOnce } from "../shared/values.js";
 import {
   announce,
@@ -26,7 +23,6 @@ import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
 import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
-import { threadIdOf } from "../threads/stores.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import {
   ATTEMPT_KEY,
@@ -81,7 +77,7 @@ export async function recoverThread(
   const open = await keepOpen?.(all.calls, config);
   const isClosed = (_: unknown, index: number) => !open?.has(all.calls[index] as ExaminedCall);
   const recovery = open?.size ? decide((calls) => calls.filter(isClosed)) : all;
-  tell(recovery, config, options);
+  announce(recovery, config, options.onRepair);
   writeValues(recovery, config);
   return [...removals, ...recovery.messages.map(asQuietUpdate)];
 }
@@ -145,21 +141,8 @@ async function closingResults(
   if (unansweredCalls(history).all.length === 0) return [];
   const runs = await readLeftovers(config);
   const recovery = recover(history, { runs }, { putsBack: "none", asksAtOnce: true });
-  tell(recovery, config, options);
+  announce(recovery, config, options.onRepair);
   return recovery.messages;
-}
-
-function tell(
-  recovery: Recovery,
-  config: LangGraphRunnableConfig,
-  { onRepair }: TetherMiddlewareOptions,
-): void {
-  announce(recovery, config);
-  for (const { call, result } of recovery.calls) {
-    if (result === undefined || !isPlaceholder(result)) continue;
-    const repair = createRepair({ kind: "call-closed", call, message: result });
-    safely(() => onRepair?.(repair, { threadId: threadIdOf(config) }));
-  }
 }
 
 /** Contract: resolves to the calls that stay open. */

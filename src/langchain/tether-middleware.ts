@@ -13,6 +13,7 @@ import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
+import { seenRun } from "./seen-run.js";
 import { callsToBegin, nextStep, readInput } from "./sent-again.js";
 import {
   assertPaired,
@@ -76,12 +77,13 @@ export function tetherMiddleware(
       canJumpTo: ["tools", "end"],
       hook: async ({ messages }, runtime) => {
         await beginMemory(configOf(runtime));
-        const config = enter(runtime);
-        assertPaired(messages, config);
-        if (isArchiveMissing(options, config)) warnOfNoArchive();
+        const given = enter(runtime);
+        assertPaired(messages, given);
+        if (isArchiveMissing(options, given)) warnOfNoArchive();
         keepApart(messages);
         // Before its first response, a thread has nothing that nodes wrote after one.
-        const mayHaveLeft = mayHaveEndedEarly(config) && messages.some(isAIMessage);
+        const mayHaveLeft = mayHaveEndedEarly(given) && messages.some(isAIMessage);
+        const config = await seenRun(given).enter(given, mayHaveLeft);
         const { isSentAgain, written: words } = await readInput(messages, config, mayHaveLeft);
         const keepOpen = isSentAgain ? callsToBegin : undefined;
         const current = after(messages, words);
@@ -97,7 +99,9 @@ export function tetherMiddleware(
       const messages = detached(given);
       const request = { ...given, messages };
       const { state } = request;
-      const config = enter(request.runtime);
+      const called = enter(request.runtime);
+      const run = seenRun(called);
+      const config = await run.enter(called);
       try {
         assertPaired(state.messages, config);
         const update = await prepare(request, config, async (changed) =>
@@ -112,6 +116,7 @@ export function tetherMiddleware(
             handler(asked),
           );
         });
+        run.noteResponse(response);
         if (update === undefined && told.length === 0) return response;
         return withUpdate(response, update ?? {}, told);
       } catch (error) {
@@ -120,8 +125,11 @@ export function tetherMiddleware(
     },
     wrapToolCall: async (request, handler) => {
       const { keepToolErrors = wrappers.areOthers() !== true } = options;
-      return runTool(request, enter(request.runtime), keepToolErrors, (tool) =>
-        handler({ ...request, tool }),
+      const called = enter(request.runtime);
+      const run = seenRun(called);
+      const config = await run.enter(called);
+      return run.during(() =>
+        runTool(request, config, keepToolErrors, (tool) => handler({ ...request, tool })),
       );
     },
   });

@@ -24,6 +24,7 @@ import {
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./model-call.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
+import { seenRun } from "./seen-run.js";
 import { pairedState } from "./tether-state.js";
 
 /** LangChain keeps keys that begin with `_` out of the agent's input and output. */
@@ -95,6 +96,7 @@ export function createSummarizer(
               const messages = [...request.messages.filter(isShown), question];
               return askForSummary(request, messages, maxAttempts, middleware, hidden, send);
             },
+        tally: seenRun(config).tally,
         resolveModel: async () =>
           typeof summaryModel === "string" ? createModel(summaryModel) : (summaryModel ?? asked),
       },

@@ -3,7 +3,6 @@
  * result if the user wants that.
  */
 
-import { setMaxListeners } from "node:events";
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -50,8 +49,6 @@ export async function runTool<Tool>(
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
   const { signal } = config;
-  // LangGraph adds a listener for each call of the step, and Node warns about more than ten.
-  if (signal !== undefined) setMaxListeners(0, signal);
   const head = messages.findLast(isAIMessage);
   const index = head === undefined ? -1 : callsOf(head).findIndex(({ id }) => id === toolCall.id);
   const call = head && callsOf(head)[index];

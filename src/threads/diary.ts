@@ -6,6 +6,7 @@
  * - `start` and `wait`: a call's tool starts, or it asks a human and will be run again with the answer.
  * - `result`: what a tool returned after the abort or the end of its run.
  * - `shown`: the text of a response that clients saw before its run was aborted.
+ * - `told`: how a run ended, and what it used, was told.
  *
  * The id of an entry is derived from what it says, so writing it again changes nothing.
  */
@@ -49,17 +50,20 @@ interface Diary {
   readonly results: readonly LateResult[];
   /** The texts that clients saw, with their messages' ids. */
   readonly shown: readonly { readonly id: string; readonly text: string }[];
+  /** The ids of the runs whose end was told. */
+  readonly told: ReadonlySet<string>;
 }
 
-type Kind = "start" | "wait" | "result" | "shown";
+type Kind = "start" | "wait" | "result" | "shown" | "told";
 
-/** An entry is about a call's place or a message's id. */
+/** An entry is about a call's place, a message's id or a run's. */
 type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
 
 export function diaryOf(tuple: CheckpointTuple): Diary {
   const notes = new Map<string, { start: number; wait: number }>();
   const results: LateResult[] = [];
   const shown: { id: string; text: string }[] = [];
+  const told = new Set<string>();
   for (const entry of writesBeside(tuple, DIARY)) {
     const [about, kind, content]: readonly unknown[] = Array.isArray(entry) ? entry : [];
     if (typeof about !== "string") continue;
@@ -70,8 +74,9 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
       results.push({ place: about, result, values: recordsIn(values).flatMap(Object.entries) });
     const text = kind === "shown" ? textIn(content, "text") : undefined;
     if (text !== undefined) shown.push({ id: about, text });
+    if (kind === "told") told.add(about);
   }
-  return { notes, results, shown };
+  return { notes, results, shown, told };
 }
 
 /** What is noted of a call. */

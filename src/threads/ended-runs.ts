@@ -10,6 +10,14 @@ export {
   problemText,
 } from "./ended-runs/close-calls.js";
 export {
+  endOfKilledRun,
+  mayBeKilled,
+  noteTold,
+  tellKilledRun,
+  usageOfGraph,
+  usageOfResponses,
+} from "./ended-runs/killed-run.js";
+export {
   awaitedCheckpoints,
   awaitLate,
   findLateResults,

@@ -1,10 +1,18 @@
 /** Events that the agent emits on the `custom` stream. */
 
 import { channel } from "node:diagnostics_channel";
+import type { ToolMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import type { PlaceholderCause } from "../history/result.js";
+import type { Call } from "../history/call.js";
+import { createRepair, type Repair } from "../history/reducer/repair.js";
+import { isPlaceholder, type PlaceholderCause } from "../history/result.js";
 import type { BrokenReason } from "../providers/response/verdict.js";
+import { safely } from "../shared/json.js";
+import { defined } from "../shared/values.js";
+import { checkpointOfStep, runIdOf } from "./langgraph/run-host.js";
 import type { ClosingReason } from "./state.js";
+import { threadIdOf } from "./stores.js";
 import type { RunEndEvent } from "./usage.js";
 
 /** A budget of a turn or thread. */
@@ -27,8 +35,20 @@ export interface NearBudget {
  */
 export type Rung = "shortened" | "described" | "counted" | "strict" | "retold";
 
+/** Where an event belongs. */
+export interface EventPlace {
+  /** The thread; left out for a run without one. */
+  readonly threadId?: string;
+  /** The run: the id that its caller or the server gave it, or one of its own. */
+  readonly runId?: string;
+  /** The checkpoint that the step began on. `run-end`: the last one that the run saved. Left out if there is none. */
+  readonly checkpointId?: string;
+}
+
 /** A chunk of the `custom` stream: an event of the agent's own work. Its `type` tells which event. */
-export type AgentEvent =
+export type AgentEvent = AgentEventContent & EventPlace;
+
+type AgentEventContent =
   /**
    * A tool call without a result was closed with a placeholder, or in the request if it is only an item of OpenAI's
    * Responses API. Emitted before the model is asked.
@@ -84,8 +104,6 @@ export type AgentEvent =
       readonly tool: string;
       /** The id of the tool call. */
       readonly callId: string;
-      /** The thread of the run; undefined if it had none. */
-      readonly threadId: string | undefined;
       /** The complete result, as a plain object. */
       readonly message: Readonly<Record<string, unknown>>;
     }
@@ -269,13 +287,44 @@ export const EVENT_CHANNEL = "langgraph-tether:event";
 const eventChannel = channel(EVENT_CHANNEL);
 
 export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): void {
-  publishEvent(event);
-  config.writer?.(event);
+  config.writer?.(publishEvent(config, event));
 }
 
-/** For an event that no run's stream can have. */
-export function publishEvent(event: AgentEvent): void {
-  if (eventChannel.hasSubscribers) eventChannel.publish(event);
+/** For an event that no run's stream can have. Returns it with its place. */
+export function publishEvent(config: RunnableConfig, event: AgentEvent): AgentEvent {
+  const placed = { ...placeOf(config), ...event };
+  if (eventChannel.hasSubscribers) eventChannel.publish(placed);
+  return placed;
+}
+
+/** Contract: called with each call that is closed with a placeholder, and where that is. Its errors are ignored. */
+export type OnRepair = (repair: Repair, place: EventPlace) => void;
+
+interface ClosedCall {
+  readonly call: Call;
+  readonly cause: PlaceholderCause;
+  readonly message: ToolMessage;
+}
+
+/** Tells that a call was closed. */
+export function tellClosedCall(
+  { call, cause, message }: ClosedCall,
+  config: LangGraphRunnableConfig,
+  onRepair: OnRepair | undefined,
+): void {
+  emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
+  if (!isPlaceholder(message)) return;
+  const repair = createRepair({ kind: "call-closed", call, message });
+  safely(() => onRepair?.(repair, placeOf(config)));
+}
+
+/** Where a task's events belong. */
+export function placeOf(config: RunnableConfig): EventPlace {
+  return defined({
+    threadId: threadIdOf(config),
+    runId: runIdOf(config),
+    checkpointId: checkpointOfStep(config),
+  });
 }
 
 type Metadata = Readonly<Record<string, unknown>>;

@@ -1,5 +1,6 @@
 /** What a run and a thread have used: tokens and tool calls. */
 
+import { randomUUID } from "node:crypto";
 import {
   type AIMessage,
   type BaseMessage,
@@ -11,7 +12,7 @@ import { z } from "zod/v4";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { countTokens } from "../history/size.js";
 import { displayNameOf } from "../providers/table/dialect-of.js";
-import { isRecord, soundCount } from "../shared/values.js";
+import { isRecord, soundCount, textIn } from "../shared/values.js";
 
 const NO_TOKENS: TokenUsage = {
   input_tokens: 0,
@@ -21,16 +22,30 @@ const NO_TOKENS: TokenUsage = {
   output_token_details: { reasoning: 0 },
 };
 
+/** How a run ended: see {@link RunEndEvent}. */
+export type RunOutcome = "done" | "waiting" | "cancelled" | "failed" | "killed";
+
 export class RunTally {
+  /** The run's id, and when it began, in milliseconds since 1970. */
+  readonly #run: Pick<RunUsage, "id" | "startedAt">;
+  readonly #began = performance.now();
   #calls = 0;
   #results = 0;
   #brokenResponses = 0;
   #estimated = 0;
   readonly #models = new Map<string, TokenUsage>();
 
+  constructor(id: string) {
+    this.#run = { id, startedAt: Date.now() };
+  }
+
+  get runId(): string {
+    return this.#run.id;
+  }
+
   /** The tokens of all requests and responses so far, with our estimate for those without usage numbers. */
   get tokens(): number {
-    return this.#estimated + (this.#total?.total_tokens ?? 0);
+    return this.#estimated + (total(Object.fromEntries(this.#models))?.total_tokens ?? 0);
   }
 
   addResponse(message: AIMessage): void {
@@ -52,7 +67,18 @@ export class RunTally {
 
   /** Counts a response's tokens, whether it is stored or not. */
   addUsage(model: string, usage: TokenUsage): void {
-    this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, usage));
+    if (this.#tellLate === undefined)
+      this.#models.set(model, sum(this.#models.get(model) ?? NO_TOKENS, usage));
+    else this.#tellLate({ [model]: usage });
+  }
+
+  /** Counts a response that an ended run has stored. */
+  addStored(message: AIMessage): void {
+    const { response_metadata: told } = message;
+    const usage = readTokens(message.usage_metadata);
+    const name = textIn(told, "model_name") ?? textIn(told, "model") ?? "unknown";
+    if (usage !== undefined) this.addUsage(name, usage);
+    this.addResponse(message);
   }
 
   /** Counts a request and a response without usage numbers. `run-end` does not contain estimates. */
@@ -60,20 +86,64 @@ export class RunTally {
     this.#estimated += tokens;
   }
 
-  end(): RunEndEvent {
-    const total = this.#total;
+  /** Whether `soFar` was read, so that the thread may have what the run used. */
+  isStored = false;
+
+  /** What the run has used so far, for its thread. */
+  soFar(): RunUsage {
+    this.isStored = true;
+    return this.#used();
+  }
+
+  /**
+   * Tells the run's end, once. What is used afterwards is told at once, as by another run: a model can respond after the
+   * abort.
+   */
+  finish(outcome: RunOutcome, tell: (end: EndOfRun) => void): void {
+    if (this.#tellLate !== undefined) return;
+    this.#tellLate = (models) => tell(runEnd({ ...NOTHING_USED, id: randomUUID(), models }, outcome, 0));
+    tell(runEnd(this.#used(), outcome, Math.round(performance.now() - this.#began)));
+  }
+
+  #tellLate: ((models: RunUsage["models"]) => void) | undefined;
+
+  #used(): RunUsage {
     return {
-      type: "run-end",
+      ...this.#run,
       calls: this.#calls,
       results: this.#results,
       usedFallback: this.#brokenResponses > 0,
-      ...(total !== undefined && { usage: { ...total, models: Object.fromEntries(this.#models) } }),
+      models: Object.fromEntries(this.#models),
     };
   }
+}
 
-  get #total(): TokenUsage | undefined {
-    return this.#models.size === 0 ? undefined : [...this.#models.values()].reduce(sum, NO_TOKENS);
-  }
+const NOTHING_USED = { startedAt: 0, calls: 0, results: 0, usedFallback: false } as const;
+
+/** The event, with its run. */
+export type EndOfRun = RunEndEvent & { readonly runId: string };
+
+export function runEnd(
+  { id, calls, results, usedFallback, models }: RunUsage,
+  outcome: RunOutcome,
+  durationMs: number,
+): EndOfRun {
+  const usage = total(models);
+  return {
+    type: "run-end",
+    runId: id,
+    outcome,
+    calls,
+    results,
+    usedFallback,
+    durationMs,
+    ...(usage !== undefined && { usage: { ...usage, models } }),
+  };
+}
+
+function total(models: RunUsage["models"]): TokenUsage | undefined {
+  const all = Object.values(models);
+  return all.length === 0 ? undefined : all.reduce(sum, NO_TOKENS);
 }
 
 /**
@@ -114,7 +184,7 @@ function sum(one: TokenUsage, other: TokenUsage): TokenUsage {
  */
 
 /** Tokens, with the names of LangChain's `UsageMetadata`. A number that the provider does not report is 0. */
-interface TokenUsage {
+export interface TokenUsage {
   /** Tokens of the model input, cached ones included. */
   readonly input_tokens: number;
   /** Tokens of the responses, reasoning included. */
@@ -134,17 +204,28 @@ interface TokenUsage {
 }
 
 /**
- * Emitted last, when a run ends with a final response, a required call's results, or calls that its caller executes. A
- * run that waits for a human, fails or is aborted has no such event. All counts are for this run only, not its thread.
+ * Emitted last, once for each run, however it ends. All counts are for this run only, not its thread. So the sum over a
+ * thread's runs is what its models have reported.
  */
 export interface RunEndEvent {
   readonly type: "run-end";
+  /**
+   * - `done`: it gave a final response, a required call's results, or calls that its caller executes.
+   * - `waiting`: it waits for a human, or at a node that its caller named.
+   * - `cancelled`: it was aborted, or nobody read its stream any more.
+   * - `failed`: it threw an error.
+   * - `killed`: its process ended. The thread's next run emits this event, with the killed run's id and what is saved
+   *   of it. Nobody knows of a response that was not saved.
+   */
+  readonly outcome: RunOutcome;
   /** How many tool calls the responses of this run have. */
   readonly calls: number;
   /** How many tool results this run added, including errors and refused calls. Recovered results do not count. */
   readonly results: number;
   /** Whether a response was broken and was requested again without streaming. */
   readonly usedFallback: boolean;
+  /** How long the run took, in milliseconds, without its wait for other runs of the thread. `killed`: until it last saved. */
+  readonly durationMs: number;
   /** Tokens of all responses and summaries, including broken ones. Left out if no model reports usage. */
   readonly usage?: TokenUsage & {
     /** The same for each model, by its name. */
@@ -158,11 +239,33 @@ export interface RunEndEvent {
  * later.
  */
 
+const tokenUsageSchema = z.object({
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  total_tokens: z.number(),
+  input_token_details: z.object({ cache_read: z.number(), cache_creation: z.number() }),
+  output_token_details: z.object({ reasoning: z.number() }),
+});
+
+const runUsageSchema = z.object({
+  id: z.string(),
+  startedAt: z.number(),
+  calls: z.number(),
+  results: z.number(),
+  usedFallback: z.boolean(),
+  models: z.record(z.string(), tokenUsageSchema),
+});
+
+/** What one run has used. */
+export type RunUsage = z.infer<typeof runUsageSchema>;
+
 export const threadUsageSchema = z.object({
   /** Tokens of all responses and summaries, input included. */
   tokens: z.number(),
   /** Tool calls that were sent to their tools. */
   toolCalls: z.number(),
+  /** What the latest run has used so far. If its process is killed, the next run reports it. */
+  run: runUsageSchema.optional(),
 });
 
 export type ThreadUsage = z.infer<typeof threadUsageSchema>;
@@ -170,7 +273,12 @@ export type ThreadUsage = z.infer<typeof threadUsageSchema>;
 export const NO_USAGE: ThreadUsage = { tokens: 0, toolCalls: 0 };
 
 export function addUsage(one: ThreadUsage, other: ThreadUsage): ThreadUsage {
-  return { tokens: one.tokens + other.tokens, toolCalls: one.toolCalls + other.toolCalls };
+  const run = other.run ?? one.run;
+  return {
+    tokens: one.tokens + other.tokens,
+    toolCalls: one.toolCalls + other.toolCalls,
+    ...(run !== undefined && { run }),
+  };
 }
 
 export function isUsed({ tokens, toolCalls }: ThreadUsage): boolean {
@@ -181,6 +289,9 @@ export const threadUsageValue = withLangGraph<ThreadUsage, ThreadUsage, typeof t
   threadUsageSchema,
   { reducer: { fn: addUsage, schema: threadUsageSchema }, default: () => NO_USAGE },
 );
+
+/** Counts the tokens of one model's requests for their run. */
+export type UsageCounter = ReturnType<typeof createUsageCounter>;
 
 /**
  * Counts the tokens of requests to one model for its run. The numbers are the provider's, or our estimate if it reports
@@ -205,6 +316,11 @@ export function createUsageCounter(model: object, tally: RunTally | undefined) {
     addResponse: (response: BaseMessage): void =>
       add(isAIMessage(response) ? response.usage_metadata : undefined, countTokens(response)),
     /** Counts a broken response to the latest request. It is not stored, but its tokens cost money. */
-    addBroken: (usage: UsageMetadata | undefined): void => add(usage, 0),
+    addBroken: (usage: UsageMetadata | undefined): void => {
+      tally?.addBroken();
+      add(usage, 0);
+    },
+    /** Counts a response that nobody gets. */
+    addWithheld: (usage: UsageMetadata | undefined): void => add(usage, 0),
   };
 }

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RunHandle, RunRecord, runHandleOf } from "../../src/agent/run/handle.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
 import { checkpointsOf } from "../../src/threads/saver/watched-checkpoints.js";
+import { RunTally } from "../../src/threads/usage.js";
 import { oneNode } from "../support/plain-graph.js";
 import { inThread, user } from "../support/thread.js";
 
@@ -41,6 +42,7 @@ it("The first step of a run is that of its first node.", () => {
 });
 
 const handle = new RunHandle({
+  tally: new RunTally("run"),
   bag: { metadata: {} },
   middleware: { agent: [], chat: [], function: [] },
   input: { messages: [] },

@@ -87,7 +87,7 @@ describe("an agent inside another graph", () => {
     await parent.updateState(config, { messages: [new HumanMessage("Go."), calls(["fast", {}, "f"])] });
     const options = { ...config, streamMode: "custom", subgraphs: true } as const;
     const streamed = await allOf<[unknown, AgentEvent]>(parent.stream(user("Hello?") as never, options));
-    expect(streamed.map(([, { type }]) => type)).toEqual(["call-closed"]);
+    expect(streamed.map(([, { type }]) => type)).toEqual(["call-closed", "run-end"]);
     expect(pairedScript((await parent.getState(config)).values)).toEqual(
       lines("human: Go. | ai> fast | tool! Tool call fast… | human: Hello? | ai: Better now?"),
     );

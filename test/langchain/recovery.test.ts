@@ -2,7 +2,7 @@ import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { createMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
 import type { Repair } from "../../src/index.js";
-import { type RepairPlace, type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
+import { type TetherMiddlewareOptions, tetherMiddleware } from "../../src/langchain.js";
 import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
 import { lines } from "../support/lines.js";
@@ -41,7 +41,7 @@ describe("after a run that was cancelled in the middle of a batch", () => {
   it.each(DURABILITIES)(
     "the finished result is there, and the other call is closed with its cause: %s",
     async (durability) => {
-      const repairs: [Repair, RepairPlace][] = [];
+      const repairs: [Repair, object][] = [];
       const opened = open([batch(), "Better now?"], {
         onRepair: (...given) => {
           repairs.push(given);
@@ -66,7 +66,7 @@ describe("after a run that was cancelled in the middle of a batch", () => {
       expect(repairs).toEqual([
         [
           expect.objectContaining({ kind: "call-closed", call: expect.objectContaining({ id: "h" }) }),
-          { threadId: "1" },
+          { threadId: "1", runId: expect.any(String), checkpointId: expect.any(String) },
         ],
       ]);
     },

@@ -18,6 +18,7 @@ export const CLIENT_KEYS: Readonly<Record<"configurable" | "metadata", Readonly<
   configurable: {
     ...Object.fromEntries(keysOfLangGraph().map((key) => [key, "nothing"])),
     __tether_run: "nothing",
+    __tether_run_id: "nothing",
     // LangGraph's server sets these, whatever a client says.
     assistant_id: "nothing",
     graph_id: "nothing",

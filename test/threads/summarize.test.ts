@@ -33,7 +33,7 @@ describe("A summary", () => {
     const { summary, covered, events } = await summarizeOnce(history, shortSummariser());
     const replaced = tokensOf(history.slice(0, covered.length));
     const tokensSaved = replaced - tokensOf([new HumanMessage(summary?.text ?? "")]);
-    expect(events).toEqual([{ type: "summary-made", covered, tokensSaved }]);
+    expect(events).toMatchObject([{ type: "summary-made", covered, tokensSaved }]);
   });
 
   it("does not change the messages that it covers", async () => {
@@ -199,7 +199,7 @@ describe("The history stays unchanged, and an event says why, if the summariser"
     const pass = await summarizeOnce(history, model, { summaryTimeoutMs: 50 });
     expect(pass.messages).toEqual(history);
     expect(pass.summary).toBeUndefined();
-    expect(pass.events).toEqual([
+    expect(pass.events).toMatchObject([
       { type: "summary-failed", reason: expect.stringMatching(reason), retryAfterTurns: 1 },
     ]);
     expect(pass.summaryAttempt).toMatchObject({ turn: "h11" });
@@ -231,7 +231,7 @@ describe("The history stays unchanged, and an event says why, if the summariser"
   ])("%s", async (_title, options, reason) => {
     const pass = await summarizeOnce(history, shortSummariser(), options);
     expect(pass.messages).toEqual(history);
-    expect(pass.events).toEqual([{ type: "summary-failed", reason, retryAfterTurns: 1 }]);
+    expect(pass.events).toMatchObject([{ type: "summary-failed", reason, retryAfterTurns: 1 }]);
   });
 });
 

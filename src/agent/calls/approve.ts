@@ -34,7 +34,7 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
     { messageId, tasks, problem, isFollowing }: ApprovalTask,
     config: LangGraphRunnableConfig,
   ): Promise<ApproveCommand> {
-    const { inputs, record } = runOf(config);
+    const { inputs } = runOf(config);
     const { emptyResponse: empty } = inputs;
     const refusal = empty === undefined ? problem : `${empty}. ${expectedDecisions(tasks, ruleFor)}`;
     const given: unknown = interrupt(approvalRequest(tasks, refusal, ruleFor));
@@ -65,7 +65,7 @@ export function createApproveNode({ tools, settings, callPolicy: { ruleFor } }: 
       else answerWith(task, { kind: "returned", value: decision.message });
     }
     if (rest.length > 0) sends.push(askAgain({ tasks: rest, isFollowing: true }));
-    record.tally.addResults(results.length);
+    inputs.tally.addResults(results.length);
     return new Command({
       update: { messages: [...editedMessage(messageId, decided, config), ...results] },
       goto: sends.length > 0 ? sends : "model",

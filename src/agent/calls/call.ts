@@ -69,7 +69,7 @@ export function createToolsNode(plan: AgentPlan) {
       if (signal?.aborted) keepLate(task, answered, config);
       throw error;
     });
-    run.record.tally.addResults(1);
+    run.inputs.tally.addResults(1);
     if (!isHandOff(update)) return update;
     const batch = await run.running.settled();
     return withBatch(

@@ -170,7 +170,7 @@ export function charge(
     update: {
       ...update,
       turn: { ...charged, ...(warned.length > 0 && { near: warned }) },
-      ...(isUsed(used) && { threadUsage: used }),
+      ...(isUsed(used) && { threadUsage: { ...used, run: runOf(config).inputs.tally.soFar() } }),
     },
   };
 }

@@ -56,7 +56,7 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
         isReduced: (key) => inputs.ownState.reducedKeys.has(key),
       },
     );
-    announce(recovery, config);
+    announce(recovery, config, settings.onRepair);
 
     const { messages, usage, values, calls } = recovery;
     const update = {

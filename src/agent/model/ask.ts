@@ -24,7 +24,7 @@ import {
   responseGuard,
   tellClosedCalls,
 } from "../../threads/asking/rungs.js";
-import { emitEvent } from "../../threads/events.js";
+import { emitEvent, type OnRepair } from "../../threads/events.js";
 import { createUsageCounter } from "../../threads/usage.js";
 import type { ModelStep } from "../plan.js";
 import { runOf } from "../run/handle.js";
@@ -40,6 +40,7 @@ export interface ModelRequest {
   /** The tokens that the tools' schemas take. */
   readonly toolTokens: number;
   readonly toolChoice: ToolChoice;
+  readonly onRepair: OnRepair | undefined;
   /** The tools that the response format can add. Other tools cannot have their names. */
   readonly formatTools?: readonly BindToolsInput[];
   /** Contract: adds the response format to what a model is offered. Undefined: text. */
@@ -82,6 +83,7 @@ export function requestOf({ plan, state, settings, models, policy }: ModelStep):
     maxFallbackAttempts: settings.maxStreamFallbackAttempts,
     idleTimeoutMs: settings.modelIdleTimeoutMs,
     promptCache: settings.promptCache,
+    onRepair: settings.onRepair,
   };
 }
 
@@ -152,9 +154,9 @@ async function responseFrom(
   { request, prepare, parameters: given, shown, settle }: StreamCall,
   config: LangGraphRunnableConfig,
 ): Promise<AIMessage> {
-  const { toolTokens, history, further, isSummary = false } = request;
+  const { toolTokens, history, further, onRepair, isSummary = false } = request;
   const { model, dialect } = asked;
-  const { tally } = runOf(config).record;
+  const { tally } = runOf(config).inputs;
   const plain: Offer = { tools: request.tools, toolChoice: request.toolChoice };
   const offer: FormatRequest = request.addFormat?.(plain, model) ?? plain;
   const marks = promptCacheMarks(model, request.promptCache, [history, request.tools]);
@@ -164,22 +166,16 @@ async function responseFrom(
   const options = { ...more, tools: offer.tools, toolChoice: offer.toolChoice };
   asked.isAsked = true;
   const usage = createUsageCounter(model, tally);
-  const usual = responseGuard({ ...request, model, thread: history, shown, keepsShown: !isSummary }, config);
+  const usual = responseGuard(
+    { ...request, model, thread: history, shown, keepsShown: !isSummary, usage },
+    config,
+  );
   let mark = (response: AIMessage): AIMessage => response;
   const guard: StreamGuardOptions = {
     ...usual,
     wants: isSummary ? "whole-text" : "response",
-    onBroken: (broken) => {
-      tally.addBroken();
-      usage.addBroken(broken.usage);
-      usual.onBroken(broken);
-    },
     // Without another model, the user gets the text so far.
     refusesWithheld: asked.hasNext,
-    onWithheld: (withheld) => {
-      if (!withheld.isKept) usage.addBroken(withheld.usage);
-      usual.onWithheld?.(withheld);
-    },
     // What a middleware makes of the response costs nothing.
     settle:
       settle &&
@@ -194,7 +190,7 @@ async function responseFrom(
     mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
     return askGuarded(offered, guard, marks.messages(messages), { ...more, ...config }, parameters);
   };
-  if (!isSummary) tellClosedCalls(history, { model, dialect }, config);
+  if (!isSummary) tellClosedCalls(history, { model, dialect, onRepair }, config);
   const response = coerceMessage(
     await askByRungs({ model, history, toolTokens, dialect, further, options, prepare, send }, config),
   );

@@ -53,7 +53,7 @@ type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "appro
 
 export function createModelNode(plan: AgentPlan) {
   return async function model(state: AgentState, config: Config): Promise<ModelCommand | ModelCommand[]> {
-    const { inputs, record } = runOf(config);
+    const { inputs } = runOf(config);
     const dispatched = await takeStep(plan, state, config).catch((error: unknown) => {
       // LangGraph adds a field to what is thrown. A primitive or frozen value cannot take it, so the run handle keeps
       // it.
@@ -61,9 +61,8 @@ export function createModelNode(plan: AgentPlan) {
       noteFailure(error, config);
       return DO_NOTHING;
     });
-    const { update, goto, refused = 0, isEnd = false, combined = [] } = dispatched;
-    record.tally.addResults(refused);
-    if (isEnd && inputs.given?.kind !== "correction") emitEvent(config, record.tally.end());
+    const { update, goto, refused = 0, combined = [] } = dispatched;
+    inputs.tally.addResults(refused);
     const command: ModelCommand = new Command({ ...(update !== undefined && { update }), goto });
     const more = combined.map((fields): ModelCommand => new Command({ update: fields }));
     return more.length === 0 ? command : [command, ...more];
@@ -111,7 +110,7 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
     emitEvent(config, { type: "limit-reached", limit: closing });
 
   record.hasAsked = true;
-  const tokensBefore = record.tally.tokens;
+  const tokensBefore = inputs.tally.tokens;
   const asked = await requestResponse(step, gate);
   const { response } = asked;
   const updates = await checkUpdates(response, config);
@@ -121,7 +120,7 @@ async function takeStep(plan: AgentPlan, state: AgentState, config: Config): Pro
   const whole = response.isTerminated ? followed : await takeMore(step, followed);
   const merged = mergeUpdates(whole, updates, messages, inputs.ownState.reducedKeys);
   const before = { turn: gate.turn, thread: state.threadUsage ?? NO_USAGE };
-  return charge(merged, before, record.tally.tokens - tokensBefore, step.settings, config);
+  return charge(merged, before, inputs.tally.tokens - tokensBefore, step.settings, config);
 }
 
 /** Asks the model, and asks again if its response is not in the format. */
@@ -153,7 +152,7 @@ async function followResponse(
   if (response.message === undefined) return endWith([], turn);
   const fresh = withUnusedId(response.message, state.messages);
   const message = withDistinctCallIds(withName(fresh, settings.name));
-  runOf(config).record.tally.addResponse(message);
+  runOf(config).inputs.tally.addResponse(message);
   const off = offAtGate ?? offInResponse(response, plan);
   const situation = { turn, off, isFinal: turn.closing !== undefined, isTerminated };
   const settled = format && (await settleResponse(format, message, situation, config));
@@ -300,8 +299,8 @@ function hasNewResult(config: Config): boolean {
  * `Command` with decisions, is not a note: the model responds to it.
  */
 function withoutNotes(messages: readonly BaseMessage[], config: Config): readonly BaseMessage[] {
-  const { inputs, record } = runOf(config);
-  if (record.tally.results === 0) return messages;
+  const { inputs } = runOf(config);
+  if (inputs.tally.results === 0) return messages;
   const given = new Set(idsInInput(inputs.input));
   const isNote = ({ id = "", type, additional_kwargs }: BaseMessage) =>
     type !== "tool" && type !== "ai" && additional_kwargs[MARKS.steered] === undefined && !given.has(id);

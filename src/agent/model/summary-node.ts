@@ -20,6 +20,7 @@ export function createSummarizeNode(plan: AgentPlan) {
     config: LangGraphRunnableConfig<RunContext>,
   ): Promise<AgentUpdate> {
     const step = await planStep(plan, state, config);
+    const { inputs } = runOf(config);
     const { settings, models, policy } = step;
     return summarizeHistory(
       state,
@@ -29,13 +30,13 @@ export function createSummarizeNode(plan: AgentPlan) {
         timeoutMs: settings.summaryTimeoutMs,
         maxStreamFallbackAttempts: settings.maxStreamFallbackAttempts,
         coveredMessages: settings.coveredMessages,
-        checkpoints: runOf(config).inputs.checkpoints,
+        checkpoints: inputs.checkpoints,
         resolveModel: () =>
           summaryModel === undefined
             ? models.make(models.at(models.position))
             : makeModel(summaryModel, createModel),
         askInConversation: askerInConversation(step),
-        tally: runOf(config).record.tally,
+        tally: inputs.tally,
       },
       config,
     );

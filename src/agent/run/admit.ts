@@ -32,7 +32,7 @@ export interface RunStart {
 
 export type RunConfig = RunnableConfig & { readonly context?: object; readonly store?: BaseStore };
 
-export interface AgentRun<Chunk> extends RunStart {
+export interface AgentRun<Chunk> extends RunStart, Pick<RunInputs, "tally"> {
   readonly plan: AgentPlan;
   /** The input as the caller passed it. */
   readonly received: unknown;

@@ -4,6 +4,7 @@
  * identifies the handle.
  */
 
+import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
@@ -14,6 +15,7 @@ import { isRecord } from "../../shared/values.js";
 import { resultIn, valuesOf } from "../../threads/commands.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
+import { runIdEntry } from "../../threads/langgraph/run-host.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { isKeyOf, NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
 import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
@@ -53,8 +55,8 @@ export class RunHandle {
     return RunHandle.name;
   }
 
-  toConfigurable(): Record<string, RunHandle> {
-    return { [HANDLE_KEY]: this };
+  toConfigurable(): Record<string, unknown> {
+    return { [HANDLE_KEY]: this, ...runIdEntry(this.inputs.tally.runId) };
   }
 }
 
@@ -74,6 +76,7 @@ export function runOf(config: RunnableConfig): RunHandle {
     runHandleOf(config) ??
     new RunHandle({
       input: undefined,
+      tally: new RunTally(randomUUID()),
       bag: { metadata: {} },
       middleware: { agent: [], chat: [], function: [] },
       checkpoints: checkpointsOf(undefined),
@@ -164,13 +167,14 @@ interface LastStep {
 
 /** A run's progress. What the run was started with is in its `RunInputs`. */
 export class RunRecord {
-  readonly tally = new RunTally();
   /** The questions that the run waits for. */
   readonly interrupts: Interrupt[] = [];
   /** The inbox messages that are in the history, and whose items are deleted when the run ends. */
   readonly steered = new Set<string>();
   /** Whether the run has asked the model. */
   hasAsked = false;
+  /** Resolves when the run has told how the one before it ended, if it was killed. */
+  killedTold: Promise<void> | undefined;
   /** Whether the run has looked for late results. */
   hasLookedForLate = false;
   /** Events about the input, until the first node or route emits them. */
@@ -249,6 +253,8 @@ export interface GivenMessages {
 export interface RunInputs {
   /** The input that LangGraph gets. */
   readonly input: unknown;
+  /** What the run uses, in all its passes through the graph. */
+  readonly tally: RunTally;
   /** Shared by all middleware of the run. */
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;

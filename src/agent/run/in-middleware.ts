@@ -20,18 +20,19 @@ import { messagesOfInput, withMessages } from "./input.js";
 import { assertRead, type Pass, startPass } from "./pass.js";
 
 /** Runs the graph inside middleware. A middleware continues after `next()` once the graph's run has ended. */
-export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<void> {
+export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<RunRecord> {
   const passes = new Passes(run);
   try {
     // After an abort, a middleware that ignores the signal is abandoned.
-    await untilAborted(runLayers(run, passes), run.options.signal);
+    return await untilAborted(runLayers(run, passes), run.options.signal);
   } finally {
     // The run still saves its last writes.
     await passes.ended?.catch(() => {});
   }
 }
 
-async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<void> {
+/** @returns What the last pass has recorded. */
+async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunRecord> {
   const { plan, options, input, isSubgraph, watched } = run;
   passes.assertGoesOn();
   const hook = agentHook(await middlewareScope(run, passes), {
@@ -59,27 +60,26 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
   const { record } = passes;
   const { result: left, messages } = hook.fields;
   const result = left && cloneMessage(left);
-  if (record === undefined) {
-    // The input is stored with the given response. The model is not asked.
-    await passes.start({
+  // The input is stored with the given response. The model is not asked.
+  if (record === undefined)
+    return passes.start({
       input: isCommand(input)
         ? { ...readUpdate(input.update), messages }
         : withMessages(input ?? {}, messages),
       settings: chosen(),
       given: { kind: "response", messages: result === undefined ? [] : [result] },
     });
-  } else if (result !== undefined && !isSameMessage(result, last)) {
-    const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
-    if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-    const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
-    await passes.start({
-      input: { messages: keepsHistory ? [] : (record.history ?? messages) },
-      settings: run.settings,
-      options: followingOptions(options),
-      given: { kind: "correction", messages: correctionOf(last, result) },
-      structuredResponse: plan.formatPlan && record.structuredResponse,
-    });
-  }
+  if (result === undefined || isSameMessage(result, last)) return record;
+  const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
+  if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
+  const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
+  return passes.start({
+    input: { messages: keepsHistory ? [] : (record.history ?? messages) },
+    settings: run.settings,
+    options: followingOptions(options),
+    given: { kind: "correction", messages: correctionOf(last, result) },
+    structuredResponse: plan.formatPlan && record.structuredResponse,
+  });
 }
 
 /** The passes through the graph that middleware leads to. */

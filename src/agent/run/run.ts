@@ -1,54 +1,72 @@
 /** A run from start to end: it is admitted, and passes through the graph, alone or inside agent middleware. */
 
-import { channel } from "node:diagnostics_channel";
-import { isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import { randomUUID } from "node:crypto";
+import { endOfKilledRun, usageOfGraph } from "../../threads/ended-runs.js";
+import { type AgentEvent, publishEvent } from "../../threads/events.js";
+import { customChunk, givenRunId, isReadAsEvents, isSubgraphRun } from "../../threads/langgraph/run-host.js";
+import { type RunOutcome, RunTally } from "../../threads/usage.js";
 import { type AgentRun, admit } from "./admit.js";
 import { runInMiddleware } from "./in-middleware.js";
 import { isConflict, startPass } from "./pass.js";
 
 /**
- * Gives a run's chunks to its reader.
+ * Gives a run's chunks to its reader. The last one is the event `run-end`.
  *
  * @throws InvalidCommandError, InvalidSettingError or InvalidMessageError for an invalid input or option.
  */
-export async function runAgent<Chunk>(run: AgentRun<Chunk>): Promise<void> {
-  let outcome: EndedRun["outcome"] = "cancelled";
+export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Promise<void> {
+  // A subgraph has a run of its own.
+  const runId = isSubgraphRun(given.options) ? undefined : givenRunId(given.options);
+  const run = { ...given, tally: new RunTally(runId ?? randomUUID()) };
+  let outcome: RunOutcome = "cancelled";
+  let asksHuman = false;
   try {
-    await execute(run);
-    outcome = "completed";
+    const record = await execute(run);
+    asksHuman = record.interrupts.length > 0;
+    // A run that only takes over what tasks of the killed one had written has no task of its own.
+    if (record.killedTold === undefined) {
+      const killed = await endOfKilledRun(run.watched.checkpoints, usageOfGraph);
+      if (killed !== undefined) tell(run, killed);
+    }
+    outcome = asksHuman || run.watched.isPaused ? "waiting" : "done";
   } catch (error) {
     const { signal } = run.options;
     const isCancelled = signal?.aborted === true ? !isConflict(signal.reason) : run.reader.hasLeft();
     if (!isCancelled) outcome = "failed";
     throw error;
   } finally {
-    if (runs.hasSubscribers && !isSubgraphRun(run.options)) runs.publish({ outcome } satisfies EndedRun);
+    run.tally.finish(outcome, (end) => tell(run, end));
+    // LangGraph saves that a run is done, or asks a human.
+    if (!asksHuman && run.tally.isStored && run.watched.isPaused) await run.watched.noteEnd(run.tally.runId);
   }
 }
 
-async function execute<Chunk>(run: AgentRun<Chunk>): Promise<void> {
+async function execute<Chunk>(run: AgentRun<Chunk>) {
   const admitted = await admit(run);
   if (run.middleware.agent.length > 0) return runInMiddleware(admitted);
   const { input, settings } = admitted;
   const { record, ended } = startPass(admitted, { input, settings });
   await ended;
   if (record.failure !== undefined) throw record.failure.error;
+  return record;
 }
 
-/*
- * Tells the process's listeners how a run ended.
- */
-
-/** The `node:diagnostics_channel` on which each {@link EndedRun} is published. */
-export const RUN_CHANNEL = "langgraph-tether:run";
-
-/** A run of a graph that is no subgraph. */
-export interface EndedRun {
-  /**
-   * `completed`: it responded, handed calls to its caller, or waits for a human. `failed`: it threw an error.
-   * `cancelled`: it was aborted, or its caller stopped reading.
-   */
-  readonly outcome: "completed" | "failed" | "cancelled";
+/** Tells it on the channel, and in the run's stream if that is still read. */
+function tell<Chunk>(run: AgentRun<Chunk>, end: AgentEvent): void {
+  const { latestId } = run.watched;
+  const event = publishEvent(run.options, {
+    ...(latestId !== undefined && { checkpointId: latestId }),
+    ...end,
+  });
+  if (!run.reader.hasLeft()) writeCustom(run, event);
 }
 
-const runs = channel(RUN_CHANNEL);
+/** Writes a chunk of the `custom` stream after the graph's own. */
+function writeCustom<Chunk>({ options, reader }: AgentRun<Chunk>, value: unknown): void {
+  const parentWriter: unknown = Reflect.get(options, "writer");
+  if (isSubgraphRun(options) && typeof parentWriter === "function") parentWriter(value);
+  const made = customChunk(value, options);
+  // What LangChain reads as events must begin with a chunk of the graph.
+  const isFirst = isReadAsEvents(options) && [Reflect.get(options, "streamMode")].flat().length < 2;
+  if (made !== undefined && !isFirst) reader.give(made.chunk as Chunk);
+}

@@ -23,6 +23,7 @@ import {
   type SettingsTable,
   text,
 } from "../../shared/check-settings.js";
+import type { OnRepair } from "../../threads/events.js";
 import type { OwnContextSchema, OwnStateSchema } from "../../threads/own-state.js";
 import type { ThreadLock } from "../../threads/saver/thread-lock.js";
 import {
@@ -280,6 +281,11 @@ export const SERVICE_SETTINGS = {
     default: undefined,
     env: { read: readNames, expects: "names of settings separated by commas" },
   },
+  /**
+   * The function that is called with each tool call that a run closes with a placeholder, and where that is: its thread,
+   * run and checkpoint. Its errors are ignored. Default: none.
+   */
+  onRepair: { ...aFunction<OnRepair>(), default: undefined },
   /** The long-term memory that tools may use. A LangGraph server brings its own. Default: none. */
   store: { ...objectWith<BaseStore>("search", "a store"), default: undefined },
 } as const satisfies SettingsTable;

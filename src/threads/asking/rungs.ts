@@ -5,7 +5,6 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
-import { createRepair, type Repair } from "../../history/reducer/repair.js";
 import { isUserMessage } from "../../history/summary.js";
 import { isIdTaken } from "../../history/taken-ids.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
@@ -30,7 +29,8 @@ import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { hashText, toJson } from "../../shared/json.js";
 import { noteShown } from "../ended-runs/shown-text.js";
-import { emitEvent, type Rung } from "../events.js";
+import { emitEvent, type OnRepair, type Rung, tellClosedCall } from "../events.js";
+import type { UsageCounter } from "../usage.js";
 import { askedWith, hasAccepted, longestAccepted, noteAccepted, type RequestOptions } from "./acceptance.js";
 import { type Doubt, helpAgainst, helpFor, helpOf, rungsIn, withHelp } from "./help.js";
 
@@ -439,19 +439,20 @@ function reportRung(
 
 /**
  * Tells which calls this request says were not run: those that OpenAI's client does not list, so that no node closes
- * them. Returns the repairs.
+ * them.
  */
 export function tellClosedCalls(
   history: readonly BaseMessage[],
-  { model, dialect: given }: Pick<FormRequest, "model" | "dialect">,
+  {
+    model,
+    dialect: given,
+    onRepair,
+  }: Pick<FormRequest, "model" | "dialect"> & { readonly onRepair?: OnRepair | undefined },
   config: LangGraphRunnableConfig,
-): readonly Repair[] {
+): void {
   const { dialect, modelId } = identityOf(model);
   const target = { dialect: dialectNamed(given ?? dialect), modelId };
-  return callsClosedNow(history, target).map(({ call, cause, message }) => {
-    emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
-    return createRepair({ kind: "call-closed", call, message });
-  });
+  for (const closed of callsClosedNow(history, target)) tellClosedCall(closed, config, onRepair);
 }
 
 interface ResponseToGuard {
@@ -464,13 +465,15 @@ interface ResponseToGuard {
   readonly shown: Set<string>;
   /** Whether the text that they saw stays in the thread if the run is aborted. */
   readonly keepsShown: boolean;
+  /** Counts what nobody gets. */
+  readonly usage?: UsageCounter;
 }
 
 type ResponseGuard = StreamGuardOptions & Required<Pick<StreamGuardOptions, "onWithheld">>;
 
 /** Guards a response that becomes part of the thread. Events report broken responses and failed requests. */
 export function responseGuard(
-  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown }: ResponseToGuard,
+  { model, maxFallbackAttempts, idleTimeoutMs, thread, shown, keepsShown, usage }: ResponseToGuard,
   config: LangGraphRunnableConfig,
 ): ResponseGuard {
   return {
@@ -481,8 +484,14 @@ export function responseGuard(
       if (message.id !== undefined) shown.add(message.id);
       if (isHeard && keepsShown) noteShown(message, config);
     },
-    onBroken: ({ reason }) => emitEvent(config, { type: "response-broken", reason }),
-    onWithheld: ({ reason, category }) => emitEvent(config, { type: "response-withheld", reason, category }),
+    onBroken: (broken) => {
+      usage?.addBroken(broken.usage);
+      emitEvent(config, { type: "response-broken", reason: broken.reason });
+    },
+    onWithheld: ({ reason, category, isKept, ...withheld }) => {
+      if (!isKept) usage?.addWithheld(withheld.usage);
+      emitEvent(config, { type: "response-withheld", reason, category });
+    },
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };

@@ -36,12 +36,10 @@ export async function awaitLate(
   // A tool that ends with the abort has nothing to tell.
   const { result, values } = await coming.catch(() => NOTHING);
   if (result === undefined || isPlaceholder(result)) return;
-  const { thread_id } = { ...config.configurable };
-  publishEvent({
+  publishEvent(config, {
     type: "result-late",
     tool: result.name ?? "",
     callId: callIdOf(result),
-    threadId: thread_id === undefined ? undefined : String(thread_id),
     message: toPlain(result),
   });
   await note(place, result, values, config);

@@ -312,9 +312,10 @@ function interruptedResponse({ id, text }: { readonly id: string; readonly text:
 function readUsage(checkpoint: CheckpointTuple): ThreadUsage {
   if (waitsForNode(checkpoint, "patch")) return NO_USAGE;
   const writes = writesByTask(checkpoint, (name) => name === "threadUsage").flat();
-  return writes
+  const { run: _, ...usage } = writes
     .map(([, write]) => threadUsageSchema.safeParse(write).data ?? NO_USAGE)
     .reduce(addUsage, NO_USAGE);
+  return usage;
 }
 
 /** A run's usage as its messages tell it, where LangGraph has saved nothing else. */

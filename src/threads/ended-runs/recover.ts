@@ -11,7 +11,7 @@ import { toPlain } from "../../history/message.js";
 import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { callIdOf } from "../../history/result.js";
-import { emitEvent } from "../events.js";
+import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
 import { addUsage, NO_USAGE, type ThreadUsage } from "../usage.js";
 import { closingResult, type ExaminedCall, examineCalls } from "./close-calls.js";
 import { type LateResults, placeLateResults } from "./late-results.js";
@@ -105,6 +105,7 @@ const NONE: LateResults = new Map();
 export function announce(
   { returned, calls, late, dropped }: Recovery,
   config: LangGraphRunnableConfig,
+  onRepair?: OnRepair,
 ): void {
   for (const repair of dropped) {
     const { message } = repair;
@@ -114,10 +115,10 @@ export function announce(
   for (const { id = "" } of returned.filter(isAIMessage))
     emitEvent(config, { type: "response-recovered", messageId: id });
   for (const { call, remains, cause, result } of calls) {
-    const named = { tool: call.name, callId: call.id };
     if (result === undefined) continue;
-    if (remains?.kind === "result") emitEvent(config, { type: "result-recovered", ...named });
-    else emitEvent(config, { type: "call-closed", ...named, cause });
+    if (remains?.kind === "result")
+      emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
+    else tellClosedCall({ call, cause, message: result }, config, onRepair);
   }
   for (const result of late)
     emitEvent(config, { type: "result-recovered", tool: result.name ?? "", callId: callIdOf(result) });

@@ -16,6 +16,9 @@ import { addToList, isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { pairedMessagesDeltaReducer } from "./channels.js";
 import { readChannels } from "./run-host.js";
 
+/** What is saved of a checkpoint at once, without its writes. */
+export type StoredState = Pick<CheckpointTuple, "checkpoint" | "metadata">;
+
 /** The channel of a task's error. Not exported. */
 const ERROR = "__error__";
 
@@ -106,13 +109,13 @@ export function waitsForNode({ checkpoint }: CheckpointTuple, node: string): boo
 }
 
 /** The nodes that the run was about to enter, without those that `Send` reaches. */
-export function nodesToEnter({ checkpoint }: CheckpointTuple): string[] {
+export function nodesToEnter({ checkpoint }: StoredState): string[] {
   const names = Object.keys(checkpoint.channel_values);
   return names.filter((name) => name.startsWith(TO_NODE)).map((name) => name.slice(TO_NODE.length));
 }
 
 /** Whether the checkpoint has an input that its run has not read yet. */
-export function hasNewInput({ metadata }: CheckpointTuple): boolean {
+export function hasNewInput({ metadata }: StoredState): boolean {
   return metadata?.source === "input";
 }
 
@@ -123,6 +126,18 @@ export function tasksOf(tuple: CheckpointTuple, channel: string) {
     const failure = writes.find(([name]) => name === ERROR);
     return { result: values.length > 0 ? { [channel]: values } : undefined, error: failure?.[1] };
   });
+}
+
+type Writes = readonly (readonly [channel: string, value: unknown])[];
+
+/** Whether a task wrote that it failed. */
+export function isFailed(writes: Writes): boolean {
+  return writes.some(([channel]) => channel === ERROR);
+}
+
+/** Whether a task wrote that it asks a human. */
+export function isAsked(writes: Writes): boolean {
+  return writes.some(([channel]) => channel === INTERRUPT);
 }
 
 export function failuresOf({ pendingWrites = [] }: CheckpointTuple): unknown[] {
@@ -425,11 +440,12 @@ export function runsBesideTasks(config: RunnableConfig, own: string): boolean {
   return recordsIn(Object(readChannels(config, [TASKS]))[TASKS]).some(({ node }) => node !== own);
 }
 
-export function sentNodes({ checkpoint }: CheckpointTuple): string[] {
+export function sentNodes({ checkpoint }: StoredState): string[] {
   return recordsIn(checkpoint.channel_values[TASKS]).map(({ node }) => String(node));
 }
 
-export function hasTasks(tuple: CheckpointTuple): boolean {
+/** Whether a checkpoint's run had not come to its end. */
+export function hasTasks(tuple: StoredState): boolean {
   return hasNewInput(tuple) || nodesToEnter(tuple).length + sentNodes(tuple).length > 0;
 }
 

@@ -157,6 +157,47 @@ export function checkpointOfStep(config: Pick<RunnableConfig, "configurable">): 
 }
 
 /*
+ * A run's id.
+ */
+
+/** Where this library puts the id. LangGraph copies keys without underscores into each checkpoint's metadata. */
+const RUN_ID = "__tether_run_id";
+
+/** The entry of a run's `configurable` that tells its tasks the run's id. */
+export function runIdEntry(id: string): Record<string, string> {
+  return { [RUN_ID]: id };
+}
+
+/** The id of the run that saved a checkpoint, where a server notes it. */
+export function savedRunId({ metadata }: { readonly metadata?: object | undefined }): string | undefined {
+  return textIn(metadata, "run_id");
+}
+
+/** What LangGraph makes for each run, and gives to all of its tasks. Its type does not say that nodes get it. */
+export function controlOf(config: object | undefined): object | undefined {
+  const control: unknown = Reflect.get(config ?? {}, "control");
+  return isRecord(control) ? control : undefined;
+}
+
+/** The signals that abort a task. Not exported. */
+const SIGNALS = "__pregel_abort_signals";
+
+/** The signal of the caller: a task's own one also aborts if another task fails. */
+export function externalSignalOf({ configurable }: RunnableConfig): AbortSignal | undefined {
+  return Object(configurable?.[SIGNALS]).externalAbortSignal;
+}
+
+/** The id of a task's run, if this library runs it. */
+export function runIdOf({ configurable }: Pick<RunnableConfig, "configurable">): string | undefined {
+  return textIn(configurable, RUN_ID);
+}
+
+/** The id that an outermost run was started with: by its caller, or by a server. */
+export function givenRunId({ runId, configurable, metadata }: RunnableConfig): string | undefined {
+  return runId ?? textIn(configurable, "run_id") ?? textIn(metadata, "run_id");
+}
+
+/*
  * A run's checkpointer.
  */
 

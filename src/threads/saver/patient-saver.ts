@@ -11,7 +11,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { hasAnswers, hasTasks, unanswered } from "../langgraph/read-checkpoints.js";
+import { hasAnswers, hasTasks, type StoredState, unanswered } from "../langgraph/read-checkpoints.js";
 import { isSaver, originalOf } from "../langgraph/replace-methods.js";
 import {
   checkpointOfStep,
@@ -31,8 +31,20 @@ interface Thread {
   failure: { readonly error: unknown } | undefined;
   /** The id of a checkpoint that may have been on its way before its writes were counted. */
   uncounted: string | undefined;
+  /** Who watches the thread's run in this process. */
+  watcher: Watcher | undefined;
   /** Whether the latest read found a run that has not ended. Undefined: there was none since the last answer. */
   isUnfinished: boolean | undefined;
+}
+
+/** Contract: none of them throws. */
+interface Watcher {
+  /** Called with each checkpoint that was saved. */
+  readonly saved: (state: StoredState) => void;
+  /** Called with each list of writes that was saved. */
+  readonly written: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
+  /** Called if something could not be saved, and if another run of the thread begins. */
+  readonly lost: () => void;
 }
 
 type Threads = Map<string, Thread>;
@@ -109,6 +121,21 @@ export function mayHaveEndedEarly(config: RunnableConfig): boolean {
   return isUnfinished;
 }
 
+/**
+ * Watches what is saved of a task's run, until another run of its thread is watched.
+ *
+ * @returns Reads the id of the latest saved checkpoint. Undefined: nothing is saved, or the checkpointer cannot be watched.
+ */
+export function watchRun(config: RunnableConfig, watcher: Watcher): (() => string | undefined) | undefined {
+  const saver = inheritedCheckpointer(config);
+  const threads = isSaver(saver) ? threadsOf(originalOf(saver) as BaseCheckpointSaver) : undefined;
+  if (threads === undefined) return undefined;
+  const thread = threadIn(threads, placeOf(config));
+  thread.watcher?.lost();
+  thread.watcher = watcher;
+  return () => thread.saved;
+}
+
 function threadsOf(saver: BaseCheckpointSaver): Threads | undefined {
   return Reflect.get(saver, THREADS);
 }
@@ -129,26 +156,33 @@ function replace<Name extends "getTuple" | "put" | "putWrites">(
 function replaceWrites(saver: BaseCheckpointSaver, threads: Threads): void {
   const { put, putWrites } = saver;
   replace(saver, "put", function (this: BaseCheckpointSaver, ...given) {
-    const [config, { id }] = given;
+    const [config, checkpoint, metadata] = given;
     const thread = threadIn(threads, config);
     // LangGraph saves a run's checkpoints one after another.
     thread.uncounted = undefined;
     const begin = async () => {
       try {
         const saved = await Reflect.apply(put, this, given);
-        thread.saved = id;
+        thread.saved = checkpoint.id;
         thread.failure = undefined;
+        thread.watcher?.saved({ checkpoint, metadata });
         return saved;
       } catch (error) {
         thread.failure = { error };
+        thread.watcher?.lost();
         throw error;
       }
     };
     return thread.pending.during(() => insideWrite.run(true, begin));
   });
   replace(saver, "putWrites", function (this: BaseCheckpointSaver, ...given) {
-    const begin = async () => Reflect.apply(putWrites, this, given);
-    return threadIn(threads, given[0]).pending.during(() => insideWrite.run(true, begin));
+    const [config, writes] = given;
+    const thread = threadIn(threads, config);
+    const begin = async () => {
+      await Reflect.apply(putWrites, this, given);
+      thread.watcher?.written(writes);
+    };
+    return thread.pending.during(() => insideWrite.run(true, begin));
   });
 }
 
@@ -215,6 +249,7 @@ function threadIn(threads: Threads, config: RunnableConfig): Thread {
     pending: new PendingWrites(),
     saved: undefined,
     failure: undefined,
+    watcher: undefined,
     uncounted: undefined,
     isUnfinished: undefined,
   }));

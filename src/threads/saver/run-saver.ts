@@ -12,8 +12,8 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { toJson } from "../../shared/json.js";
-import { areEntries, diaryWritten } from "../diary.js";
-import { saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
+import { areEntries, diaryWritten, writeOf } from "../diary.js";
+import { hasTasks, type StoredState, saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
 import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
@@ -118,7 +118,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     const tuple = await this.peek(config);
     this.#peeked = undefined;
     this.checkpoints.abandoned = tuple;
-    if (tuple !== undefined) this.#setLatest(tuple.metadata?.step ?? -2, tuple.config);
+    if (tuple !== undefined) this.#setLatest(tuple, tuple.config);
     const isFork = await isSuperseded((other) => this.#read(other), config, tuple);
     this.checkpoints.isFork = isFork;
     const answer = this.#answer;
@@ -141,11 +141,12 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    */
 
   /** The last saved checkpoint of the run's own graph, and who waits for a later one. */
-  #latest: { readonly step: number; readonly config: Config } | undefined;
+  #latest: { readonly state: StoredState; readonly step: number; readonly config: Config } | undefined;
   readonly #waiting: (() => void)[] = [];
 
-  #setLatest(step: number, config: Config): void {
-    this.#latest = { step, config };
+  #setLatest(state: StoredState, config: Config): void {
+    const step = state.metadata?.step ?? -2;
+    this.#latest = { state, step, config };
     this.checkpoints.savedStep = step;
     this.#wake();
   }
@@ -159,7 +160,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     const config = await this.#save(() => (this.#guard ?? saver).put(...written));
     this.checkpoints.saved = checkpoint.channel_values;
     // Subgraphs save their checkpoints too.
-    if (isRoot(before)) this.#setLatest(metadata.step, config);
+    if (isRoot(before)) this.#setLatest({ checkpoint, metadata }, config);
     return config;
   }
 
@@ -207,6 +208,23 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   async saved(): Promise<void> {
     this.#close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
     await this.#pending.ended();
+  }
+
+  /** The id of the last checkpoint that the run saved, or of the one that it began on. */
+  get latestId(): string | undefined {
+    return this.#latest?.state.checkpoint.id;
+  }
+
+  /** Whether something was left to do at that checkpoint. */
+  get isPaused(): boolean {
+    return this.#latest !== undefined && hasTasks(this.#latest.state);
+  }
+
+  /** Notes beside that checkpoint that the run's end was told. Never rejects. */
+  async noteEnd(runId: string): Promise<void> {
+    if (this.#latest === undefined) return;
+    const [task, channel, value] = writeOf([runId, "told"]);
+    await this.#saver?.putWrites(this.#latest.config, [[channel, value]], task).catch(() => {});
   }
 
   /**

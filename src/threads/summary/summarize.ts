@@ -39,7 +39,7 @@ import { stepOf } from "../langgraph/wrappable-graph.js";
 import { savedCheckpoints, startingCheckpoints } from "../saver/saved-checkpoints.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
-import { createUsageCounter, NO_USAGE, type RunTally } from "../usage.js";
+import { createUsageCounter, NO_USAGE, type RunTally, type RunUsage } from "../usage.js";
 import { budgetOf, type SummaryLanguage } from "./shared-settings.js";
 
 /**
@@ -89,7 +89,7 @@ export async function summarizeHistory(
   if (due === undefined) return { summaryAttempt: attempt };
   const { failures = 0 } = state.summaryAttempt ?? {};
   const tokensBefore = tally?.tokens ?? 0;
-  const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore);
+  const cost = () => costUpdate(state, (tally?.tokens ?? 0) - tokensBefore, tally?.soFar());
   try {
     const model = await request.resolveModel();
     const writer: SummaryWriter = {
@@ -125,12 +125,12 @@ export async function summarizeHistory(
 }
 
 /** A failed summary also costs tokens. */
-function costUpdate(state: AgentState, tokens: number): AgentUpdate {
+function costUpdate(state: AgentState, tokens: number, run: RunUsage | undefined): AgentUpdate {
   if (tokens === 0) return {};
   const turn = turnOf(state);
   return {
     turn: { ...turn, tokens: (turn.tokens ?? 0) + tokens },
-    threadUsage: { ...NO_USAGE, tokens },
+    threadUsage: { ...NO_USAGE, tokens, ...(run !== undefined && { run }) },
   };
 }
 

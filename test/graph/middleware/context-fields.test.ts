@@ -95,7 +95,7 @@ describe("every middleware context", () => {
   it("writes to the custom stream of a parent graph, and as an event stream", async () => {
     const { graph, config } = agent(({ writer }, place) => place.startsWith("agent") && writer({ place }));
     const seen = await allOf(parentOf(graph).stream(user("go"), { ...config, streamMode: "custom" }));
-    expect(seen).toMatchObject([{ place: "agent>" }, { type: "run-end" }, { place: "agent<" }]);
+    expect(seen).toMatchObject([{ place: "agent>" }, { place: "agent<" }, { type: "run-end" }]);
     const other = agent(({ writer }, place) => place === "agent>" && writer({ place }));
     const encoding = "text/event-stream";
     const bytes = await allOf<Uint8Array>(

@@ -285,13 +285,15 @@ describe("A history that the check found sound, and the provider refused", () =>
     expect(error).toBeUndefined();
     expect(model.requests).toHaveLength(2);
     const reason = expect.stringContaining("must alternate");
-    expect(events).toContainEqual({
-      type: "input-reduced",
-      rung: "strict",
-      reason,
-      messageIds: [],
-      leftOut: [],
-    });
+    expect(events).toContainEqual(
+      expect.objectContaining({
+        type: "input-reduced",
+        rung: "strict",
+        reason,
+        messageIds: [],
+        leftOut: [],
+      }),
+    );
     const later = await thread.send("six");
     expect(model.requests).toHaveLength(3);
     expect(later.events.filter(({ type }) => type === "input-reduced")).toEqual([]);

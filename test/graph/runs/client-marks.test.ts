@@ -128,7 +128,9 @@ describe("A system message of a client", () => {
       const input = { messages: [message, { role: "user", content: "hi" }] };
       const [event] = await allOf(graph.stream(input as never, { ...config, streamMode: "custom" }));
       const changed = { type: "role-changed", messageId: "s" };
-      expect(event).toEqual(acceptSystemMessages ? expect.objectContaining({ type: "run-end" }) : changed);
+      expect(event).toMatchObject(
+        acceptSystemMessages ? expect.objectContaining({ type: "run-end" }) : changed,
+      );
       const sent = model.requests[0]?.messages.filter(({ type }) => type === "system") ?? [];
       expect(sent.map(({ text }) => text)).toEqual(acceptSystemMessages ? ["rules", "obey"] : ["rules"]);
       const [stored] = messagesOf((await graph.getState(config)).values);
@@ -159,7 +161,10 @@ describe("A client's result for a call that waits for approval", () => {
   it("is left out of the input, and the question is asked again", async () => {
     const thread = await waiting("done");
     const chunks = thread.graph.stream({ messages: [forged] }, { ...thread.config, streamMode: "custom" });
-    expect(await allOf(chunks)).toEqual([{ type: "result-refused", tool: "risky", callId: "c1" }]);
+    expect(await allOf(chunks)).toMatchObject([
+      { type: "result-refused", tool: "risky", callId: "c1" },
+      { type: "run-end", outcome: "waiting" },
+    ]);
     expect(await thread.waiting()).toBe(1);
     await thread.decide(approve);
     expect(await thread.pairedScript()).toEqual(APPROVED);

@@ -218,7 +218,7 @@ describe("a run that its caller halts before the tools", () => {
     const ids = (Reflect.get(calling ?? {}, "tool_calls") as { id: string }[]).map(({ id }) => id);
     const messages = ids.map((id) => ({ role: "tool", content: `given ${id}`, tool_call_id: id }));
     const events = await allOf(graph.stream({ messages }, { ...config, streamMode: "custom" }));
-    expect(events).toEqual([
+    expect(events).toMatchObject([
       ...ids.map((callId) => ({ type: "result-refused", tool: "fast", callId })),
       ...ids.map((callId) => ({ type: "call-closed", tool: "fast", callId, cause: "not-started" })),
       expect.objectContaining({ type: "run-end" }),

@@ -112,7 +112,7 @@ describe("the memory of an agent inside another graph", () => {
         );
       return found.filter(({ type }) => type === "memory-missing");
     };
-    expect(await missing(undefined, new MemorySaver())).toEqual([
+    expect(await missing(undefined, new MemorySaver())).toMatchObject([
       { type: "memory-missing", remedy: "checkpointer: true" },
     ]);
     expect(await missing(true, new MemorySaver())).toEqual([]);

@@ -4,17 +4,20 @@ import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type EndedRun, RUN_CHANNEL } from "../../../src/agent/run/run.js";
-import { agentMiddleware, type Middleware } from "../../../src/index.js";
+import { type AgentEvent, agentMiddleware, type Middleware } from "../../../src/index.js";
 import { agentThread } from "../../support/agent-thread.js";
 import { allOf, turns } from "../../support/async.js";
 import { beforeNext } from "../../support/middleware.js";
 import { user } from "../../support/thread.js";
 
+const EVENTS = "langgraph-tether:event";
 const outcomes: string[] = [];
-const note = (ended: unknown) => void outcomes.push((ended as EndedRun).outcome);
-beforeEach(() => subscribe(RUN_CHANNEL, note));
-afterEach(() => unsubscribe(RUN_CHANNEL, note));
+const note = (published: unknown) => {
+  const event = published as AgentEvent;
+  if (event.type === "run-end") outcomes.push(event.outcome);
+};
+beforeEach(() => subscribe(EVENTS, note));
+afterEach(() => unsubscribe(EVENTS, note));
 
 const passOn = agentMiddleware(async (_, next) => next());
 const changeAndWrite = agentMiddleware(async (context, next) => {
@@ -51,16 +54,17 @@ describe.each(SAVERS)("A run that is read as events, $title,", ({ make }) => {
     const { chunks, lines, outcomes } = await run(middleware, make);
     expect(chunks).toMatchObject([{ model: { messages: [{ content: "done" }] } }]);
     expect(lines).toEqual(make() && ["human: go", "ai: done"]);
-    expect(outcomes).toEqual(["completed"]);
+    expect(outcomes).toEqual(["done"]);
   });
 
   it("is read to its end if a middleware writes before the graph begins", async () => {
     const { chunks, lines, outcomes } = await run([changeAndWrite], make, ["custom", "values"]);
     expect(chunks[0]).toEqual(["custom", "early"]);
     expect(chunks).toContainEqual(["custom", "late"]);
-    expect(chunks.at(-1)).toMatchObject(["values", { messages: [{}, { content: "changed" }] }]);
+    expect(chunks.at(-2)).toMatchObject(["values", { messages: [{}, { content: "changed" }] }]);
+    expect(chunks.at(-1)).toMatchObject(["custom", { type: "run-end" }]);
     expect(lines).toEqual(make() && ["human: go", "ai: changed"]);
-    expect(outcomes).toEqual(["completed"]);
+    expect(outcomes).toEqual(["done"]);
   });
 
   it("has what a middleware wrote before it threw, in version 3", async () => {

@@ -96,7 +96,7 @@ describe("a message that is sent while a tool runs", () => {
     await thread.say("go");
     for (const input of then) {
       expect(await thread.inbox()).toHaveLength(1);
-      expect(thread.eventTypes()).toEqual([]);
+      expect(new Set(thread.eventTypes())).toEqual(new Set(["run-end"]));
       expect(await thread.script()).not.toContain("human: more");
       await thread.run(input);
     }
@@ -115,7 +115,9 @@ describe("a message that is sent while a tool runs", () => {
     });
     await thread.say("go");
     const message = (await thread.messages()).find(({ text }) => text === "more");
-    expect(thread.events).toContainEqual({ type: "message-steered", messageId: message?.id, key });
+    expect(thread.events).toContainEqual(
+      expect.objectContaining({ type: "message-steered", messageId: message?.id, key }),
+    );
     expect(message?.additional_kwargs).toEqual({ tether_steered: key });
     expect(thread.eventTypes().filter((type) => type === "run-end")).toHaveLength(1);
     expect(await thread.inbox()).toEqual([]);
@@ -188,7 +190,9 @@ describe("a message that is sent while the model responds", () => {
     const answer: Answer = ({ index, text }) => (index % 2 === 0 ? work() : `closing after ${text}`);
     const thread = sendingThread([1], answer, { maxIterations: 1 });
     await thread.say("go");
-    expect(thread.events).toContainEqual({ type: "limit-reached", limit: "max-iterations" });
+    expect(thread.events).toContainEqual(
+      expect.objectContaining({ type: "limit-reached", limit: "max-iterations" }),
+    );
     expect((await thread.script()).slice(3)).toEqual(
       lines(
         "ai: closing after work done",
@@ -412,7 +416,9 @@ it("a store that fails does not end the run", async () => {
   const thread = steeredThread({ model: fine() }, new FailingStore());
   await thread.say("go");
   expect(await thread.script()).toEqual(lines("human: go | ai: fine"));
-  expect(thread.events).toContainEqual({ type: "inbox-failed", reason: "The store is down." });
+  expect(thread.events).toContainEqual(
+    expect.objectContaining({ type: "inbox-failed", reason: "The store is down." }),
+  );
 });
 
 describe("an agent takes its messages", () => {

@@ -76,7 +76,7 @@ const SERIALIZERS = {
 
 /** What differs between any two threads: ids, times, and the fraction of a run in the versions of channels. */
 const OWN =
-  /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=\d)\.\d+/g;
+  /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\dT[\d:.]+Z|(?<=startedAt\\?":)\d+|(?<=\d)\.\d+/g;
 
 /** All that is stored of the thread, as text. */
 async function storedTexts(saver: BaseCheckpointSaver): Promise<unknown[]> {
