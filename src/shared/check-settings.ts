@@ -124,6 +124,17 @@ export function hintAtClass(value: unknown): string {
   return isClass(value) ? ` Did you mean \`new ${value.name}()\`?` : "";
 }
 
+/** The end of an error message for a promise in place of its value; an empty text for any other value. */
+export function hintAtPromise(value: unknown): string {
+  return hasMethods(value, "then") ? " Did you forget `await`?" : "";
+}
+
+/** Checks a value that must be given. @throws InvalidSettingError */
+export function checkGiven(name: string, value: unknown, rule: Rule): void {
+  if (!rule.schema.safeParse(value).success)
+    throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
+}
+
 function isClass(value: unknown): value is { readonly name: string } {
   return typeof value === "function" && /^class\b/.test(Function.prototype.toString.call(value));
 }
