@@ -34,7 +34,7 @@ const DOCUMENTS: { readonly [path: string]: number } = {
   "docs/long-threads.md": 1,
   "docs/middleware.md": 8,
   "docs/providers.md": 2,
-  "docs/serving.md": 1,
+  "docs/serving.md": 2,
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
   "docs/troubleshooting.md": 2,
