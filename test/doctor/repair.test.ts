@@ -356,7 +356,9 @@ describe("a thread whose last node", () => {
     expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({
       kind: "repaired",
     });
-    expect(await undone(createGraphStore({ graph: place.graph }), receipt.entries.slice(-2))).toEqual(["restored"]);
+    expect(await undone(createGraphStore({ graph: place.graph }), receipt.entries.slice(-2))).toEqual([
+      "restored",
+    ]);
   });
 });
 

@@ -6,7 +6,13 @@ import { Command, type Interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
 import type { runContextSchema } from "../../src/agent/settings/run-context.js";
-import { type AgentEvent, type AgentGraph, createAgentGraph, type OwnChunk, type RunContext } from "../../src/index.js";
+import {
+  type AgentEvent,
+  type AgentGraph,
+  createAgentGraph,
+  type OwnChunk,
+  type RunContext,
+} from "../../src/index.js";
 import { createProbe } from "../support/tools.js";
 
 const options = { model: "offline:", tools: [createProbe().fast], requireApproval: ["fast"] };
