@@ -134,6 +134,7 @@ function write(name: string, code: string): string {
 const otel = write(
   "otel",
   `import { AsyncLocalStorage } from "node:async_hooks";
+  export type AttributeValue = string | number | boolean | string[];
   type Attributes = Record<string, unknown>;
   interface Span { name: string; isEnded: boolean; events: Attributes[]; addEvent(name: string, attributes: Attributes): void; end(): void }
   export const spans: Span[] = [];
