@@ -55,7 +55,11 @@ const WAYS: readonly (readonly [way: (name: string) => string, names: readonly s
     (name) => `Pass \`${name === "abortSignal" ? "signal" : name}\` to \`invoke\` or \`stream\`.`,
     ["messages", "signal", "abortSignal", "callbacks", "configurable"],
   ],
-  [() => "To stop before a tool, use `requireApproval`.", ["interruptBefore", "interruptAfter"]],
+  [
+    () =>
+      "To ask a human before a tool, use `requireApproval`. `interruptBefore` and `interruptAfter` belong to `invoke` and `stream`.",
+    ["interruptBefore", "interruptAfter"],
+  ],
 ];
 
 /** A sentence about the option; undefined if nothing is known about it. */
