@@ -255,9 +255,14 @@ interface Expectation {
  * @param message What the value was converted to.
  */
 export function lacksContent(value: unknown, message: BaseMessage): boolean {
-  if (message.type !== "human" || message.content.length > 0 || isMarked(value)) return false;
-  if (Array.isArray(value)) return value[1] === undefined;
-  return isRecord(value) && !("lc" in value) && !isStoredForm(value) && value["content"] === undefined;
+  return message.type === "human" && !hasContent(value) && (message.content ?? "").length === 0;
+}
+
+/** Whether a value says what its content is, be it nothing. An instance always does. */
+function hasContent(value: unknown): boolean {
+  if (Array.isArray(value)) return value[1] !== undefined;
+  const isForm = isRecord(value) && !isMarked(value) && !("lc" in value) && !isStoredForm(value);
+  return !isForm || value["content"] !== undefined;
 }
 
 /** What an invalid value should have been. The expectation names the roles if the role is wrong. */

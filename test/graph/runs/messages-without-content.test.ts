@@ -21,7 +21,7 @@ const agent = () =>
   });
 const middleware = () =>
   createAgent({
-    model: new FakeListChatModel({ responses: [] }),
+    model: new FakeListChatModel({ responses: ["Hi."] }),
     middleware: [tetherMiddleware()],
     checkpointer: new MemorySaver(),
   });
@@ -84,6 +84,7 @@ it.each<[string, unknown]>([
   ["an empty text", { role: "user", content: "" }],
   ["an empty list", { role: "user", content: [] }],
   ["an instance", new HumanMessage("")],
+  ["null", { role: "user", content: null }],
   ["blocks of LangChain", { role: "user", contentBlocks: [{ type: "text", text: "Hello!" }] }],
   ["LangChain's storage form", { type: "human", data: { content: "" } }],
   ["LangChain's serialized form", JSON.parse(JSON.stringify(new HumanMessage("")))],
@@ -91,4 +92,10 @@ it.each<[string, unknown]>([
   ["a call without content", { role: "assistant", tool_calls: [{ id: "c1", name: "look", args: {} }] }],
 ])("%s goes on as it is.", async (_title, message) => {
   await expect(agent().updateState(config, { messages: [message as never] })).resolves.toBeDefined();
+  await expect(middleware().invoke({ messages: [message as never] }, config)).resolves.toBeDefined();
+});
+
+it("An instance whose content was taken away is mended under the middleware, as before.", async () => {
+  const message = Object.assign(new HumanMessage("x"), { content: undefined });
+  await expect(middleware().invoke({ messages: [message as never] }, config)).resolves.toBeDefined();
 });
