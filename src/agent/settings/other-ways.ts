@@ -6,7 +6,8 @@
  */
 const WAYS: readonly (readonly [way: (name: string) => string, names: readonly string[]])[] = [
   [
-    (name) => `Give it to the class of the model: \`model: new ChatOpenAI({ model: "…", ${name}: … })\`.`,
+    () =>
+      'Give it to the class of the model, under its name there: `model: new ChatOpenAI({ model: "…", temperature: 0 })`.',
     [
       "temperature",
       "topP",

@@ -111,7 +111,7 @@ describe("createAgentGraph refuses", () => {
   it.each([
     [
       "temperature",
-      'Give it to the class of the model: `model: new ChatOpenAI({ model: "…", temperature: … })`.',
+      'Give it to the class of the model, under its name there: `model: new ChatOpenAI({ model: "…", temperature: 0 })`.',
     ],
     ["preModelHook", "Use `middleware: [chatMiddleware(…)]`"],
     ["postModelHook", "Use `middleware: [chatMiddleware(…)]`"],
