@@ -1,6 +1,6 @@
 /** Checks that every block of TypeScript in the documents compiles under `strict`, as a reader has it. */
 
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { BrokenDoorError } from "./broken-door-error.js";
 import type { Consumer } from "./install-consumer.js";
@@ -131,6 +131,7 @@ export async function documentFiles(): Promise<ReadonlyMap<string, string>> {
 export async function checkDocuments(consumer: Consumer): Promise<string> {
   await consumer.install(...PACKAGES);
   const files = await documentFiles();
+  await mkdir(join(consumer.folder, "documents"));
   for (const [name, text] of files) await consumer.write(`documents/${name}`, text);
   const compilerOptions = {
     target: "ES2023",
