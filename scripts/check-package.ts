@@ -12,6 +12,7 @@ import { bundleHistory, bundleRoot } from "./check-package/bundles.js";
 import { checkCommand } from "./check-package/check-command.js";
 import { checkBoth, checkJest, checkNest } from "./check-package/check-commonjs.js";
 import { checkDoctor } from "./check-package/check-doctor.js";
+import { checkDocuments } from "./check-package/check-documents.js";
 import { checkInspector } from "./check-package/check-inspector.js";
 import { checkLangChain, checkWithoutLangChain } from "./check-package/check-langchain.js";
 import { checkMissingPackages } from "./check-package/check-missing-packages.js";
@@ -61,6 +62,7 @@ async function checkPackage(folder: string): Promise<void> {
   await open("imported and required in one program", () => checkBoth(consumer));
   await open("an application of NestJS", () => checkNest(consumer));
   await open("tests of Jest", () => checkJest(consumer));
+  await open("the documents", () => checkDocuments(consumer));
   await open("with the oldest zod", () => checkOldestZod(consumer, readme));
 
   sizes.print();

@@ -51,6 +51,7 @@ async function check(versions: Versions, tests: readonly string[]): Promise<void
     await rm(join(folder, "package-lock.json"));
     await runCommand(folder, "npm", ["install", "--no-save", "--no-package-lock", ...specifiers, second]);
     await assertInstalled(folder, versions);
+    await runCommand(folder, process.execPath, ["scripts/fit-sqlite.mjs"]);
     await runTests(process.execPath, folder, tests);
     console.log(`ok  ${specifiers.join(" ")}`);
   });

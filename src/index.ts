@@ -51,7 +51,7 @@ export {
 } from "./agent/settings/response-format.js";
 export type { RunContext } from "./agent/settings/run-context.js";
 export type { ToolChoice } from "./agent/settings/tools.js";
-export type { RunOptions } from "./agent/types.js";
+export type { OwnChunk, RunOptions } from "./agent/types.js";
 export {
   type BrokenRule,
   InvalidCommandError,

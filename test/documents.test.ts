@@ -33,10 +33,11 @@ const DOCUMENTS: { readonly [path: string]: number } = {
   "docs/approvals.md": 1,
   "docs/long-threads.md": 1,
   "docs/middleware.md": 8,
-  "docs/providers.md": 2,
-  "docs/serving.md": 1,
+  "docs/providers.md": 3,
+  "docs/serving.md": 3,
   "docs/state-and-context.md": 1,
   "docs/structured-output.md": 1,
+  "docs/testing.md": 3,
   "docs/troubleshooting.md": 2,
   "docs/existing-agents.md": 4,
 };
@@ -142,6 +143,7 @@ function write(name: string, code: string): string {
 const otel = write(
   "otel",
   `import { AsyncLocalStorage } from "node:async_hooks";
+  export type AttributeValue = string | number | boolean | string[];
   type Attributes = Record<string, unknown>;
   interface Span { name: string; isEnded: boolean; events: Attributes[]; addEvent(name: string, attributes: Attributes): void; end(): void }
   export const spans: Span[] = [];

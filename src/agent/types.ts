@@ -120,6 +120,15 @@ export interface AgentSnapshot<Own = NoKeys> extends StateSnapshot {
 type Modes = StreamMode | StreamMode[] | undefined;
 type Encodings = "text/event-stream" | undefined;
 
+/**
+ * A chunk of the `custom` stream that a tool or a middleware of your own wrote. Its fields are yours. The events of the
+ * agent have a `type` without a colon, so a `type` of your own needs one to be told apart: `search:progress`.
+ */
+export interface OwnChunk {
+  readonly type?: `${string}:${string}` | undefined;
+  readonly [field: string]: unknown;
+}
+
 /** The type of a stream's chunks, which depends on its modes. */
 export type AgentChunk<
   Mode extends Modes,
@@ -134,7 +143,7 @@ export type AgentChunk<
   AgentResult<Own>,
   string,
   AgentUpdates<Update>,
-  AgentEvent,
+  AgentEvent | OwnChunk,
   Encoding
 >;
 

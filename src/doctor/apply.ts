@@ -1,12 +1,29 @@
 /** Carries out a plan, and takes it back. */
 
 import { randomUUID } from "node:crypto";
+import { z } from "zod/v4";
+import {
+  aFunction,
+  checkGiven,
+  checkSettings,
+  flag,
+  hintAtPromise,
+  type Rule,
+  type Rules,
+} from "../shared/check-settings.js";
 import { amount } from "../shared/text.js";
+import { hasMethods, isRecord } from "../shared/values.js";
 import type { ThreadReport } from "./finding.js";
-import { type DiagnoseOptions, reportOn } from "./findings.js";
-import { placeOf, type ThreadPlace } from "./graph-store.js";
+import { DIAGNOSE_RULES, type DiagnoseOptions, reportOn } from "./findings.js";
+import { placeOf, storeRule, type ThreadPlace } from "./graph-store.js";
 import { planFor, type RepairPlan, type RepairStep, type SkipReason, skipOf } from "./plan.js";
-import type { ReceiptEntry, ReceiptIntent, ReceiptResult, ReceiptWriter } from "./receipt.js";
+import {
+  isEntry,
+  type ReceiptEntry,
+  type ReceiptIntent,
+  type ReceiptResult,
+  type ReceiptWriter,
+} from "./receipt.js";
 import {
   errorText,
   hashList,
@@ -63,6 +80,23 @@ export interface ApplyOptions extends DiagnoseOptions {
   readonly now?: (() => Date) | undefined;
 }
 
+const receiptRule = {
+  schema: z.custom<ReceiptWriter>((value) => hasMethods(value, "append")),
+  expects: "what `openReceipt` returns, or an object with `append`",
+  hint: (value) =>
+    typeof value === "string" ? " Did you mean `await openReceipt(path)`?" : hintAtPromise(value),
+} satisfies Rule;
+
+const APPLY_RULES = { ...DIAGNOSE_RULES, receipt: receiptRule, now: aFunction() } satisfies Rules;
+
+const planRule = {
+  schema: z.custom<RepairPlan>(
+    (value) => isRecord(value) && ["nothing", "skip", "write"].includes(String(value["kind"])),
+  ),
+  expects: "what `planRepair` returns",
+  hint: hintAtPromise,
+} satisfies Rule;
+
 /**
  * Carries out a plan in this order. Every message goes into the receipt, and the latest checkpoint is compared with the
  * plan's. The thread is written in one step, read back and checked. Earlier checkpoints stay. Only the messages change;
@@ -70,7 +104,7 @@ export interface ApplyOptions extends DiagnoseOptions {
  *
  * Stop the thread's runs first: a database does not tell whether a run is going on.
  *
- * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @throws InvalidSettingError for a wrong option, or if the graph, its checkpointer or the config cannot be used.
  * @throws The receipt's error, if it cannot be written. Then the thread is not written either.
  * @example
  * ```ts
@@ -102,8 +136,12 @@ export interface ApplyOptions extends DiagnoseOptions {
 export async function applyRepair(
   place: ThreadPlace,
   plan: RepairPlan,
-  { receipt, now = () => new Date(), ...options }: ApplyOptions,
+  given: ApplyOptions,
 ): Promise<RepairOutcome> {
+  checkGiven("plan", plan, planRule);
+  checkSettings(given, APPLY_RULES, "options");
+  const { receipt, now = () => new Date(), ...options } = given;
+  checkGiven("receipt", receipt, receiptRule);
   const { store, ref } = placeOf(place);
   // If the process dies in between, a second run finishes the work: a written thread needs no repair, and any other
   // gets the same plan.
@@ -203,6 +241,15 @@ export interface UndoOptions {
   readonly force?: boolean | undefined;
 }
 
+const entriesRule = {
+  schema: z.array(z.unknown()),
+  expects: "the entries of a receipt",
+  hint: (value) =>
+    typeof value === "string" ? " Did you mean `await readReceipt(path)`?" : hintAtPromise(value),
+} satisfies Rule;
+
+const entryRule = { schema: z.custom(isEntry), expects: "an entry of a receipt" } satisfies Rule;
+
 /**
  * Gives each thread in a receipt its messages from before the repair, byte for byte. (On a server, an id that LangGraph
  * gave can come before other fields.) Nothing is deleted: the repair's checkpoints also stay. A thread that has moved
@@ -212,6 +259,7 @@ export interface UndoOptions {
  *
  * @param entries What `readReceipt` returned, or only some threads' entries.
  * @returns One outcome per repair, latest first.
+ * @throws InvalidSettingError in the first step, for a wrong store, entry or option.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -245,6 +293,10 @@ export async function* undo(
   entries: readonly ReceiptEntry[],
   options: UndoOptions = {},
 ): AsyncGenerator<UndoOutcome> {
+  checkGiven("store", store, storeRule);
+  checkGiven("entries", entries, entriesRule);
+  for (const [index, entry] of entries.entries()) checkGiven(`entries[${index}]`, entry, entryRule);
+  checkSettings(options, { force: flag }, "options");
   // Where somebody else was faster, the repair has written nothing.
   const unwritten = new Set(
     entries.flatMap((entry) =>

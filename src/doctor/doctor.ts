@@ -1,16 +1,19 @@
 /** The doctor for one thread: the functions that the entry `langgraph-tether/doctor` exports, over the parts below. */
 
+import { InvalidSettingError } from "../errors.js";
+import { checkSettings } from "../shared/check-settings.js";
+import { isRecord } from "../shared/values.js";
 import type { ThreadReport } from "./finding.js";
-import { type DiagnoseOptions, reportOn } from "./findings.js";
-import { isGraphThread, placeOf, type ThreadPlace } from "./graph-store.js";
-import { type PlanOptions, planFor, type RepairPlan } from "./plan.js";
+import { DIAGNOSE_RULES, type DiagnoseOptions, reportOn } from "./findings.js";
+import { hintAtPlace, isPlace, placeOf, type ThreadPlace } from "./graph-store.js";
+import { PLAN_RULES, type PlanOptions, planFor, type RepairPlan } from "./plan.js";
 import type { StoredThread } from "./thread-store.js";
 
 /**
  * Says what is wrong with a thread. Changes nothing. It is pure and synchronous for a `StoredThread`. For a graph and a
  * config, or a store and a reference, it reads the thread first.
  *
- * @throws InvalidSettingError for an unknown dialect, or if the graph, its checkpointer or the config cannot be used.
+ * @throws InvalidSettingError for a wrong option, or if the graph, its checkpointer or the config cannot be used.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -39,8 +42,9 @@ export function diagnoseThread(thread: StoredThread, options?: DiagnoseOptions):
 export function diagnoseThread(place: ThreadPlace, options?: DiagnoseOptions): Promise<ThreadReport>;
 export function diagnoseThread(
   given: StoredThread | ThreadPlace,
-  options?: DiagnoseOptions,
+  options: DiagnoseOptions = {},
 ): ThreadReport | Promise<ThreadReport> {
+  checkSettings(options, DIAGNOSE_RULES, "options");
   return ofThread(given, (thread) => reportOn(thread, options));
 }
 
@@ -49,7 +53,7 @@ export function diagnoseThread(
  * without one gets a placeholder that says why. `unplaced` names what has no place in the list, and the receipt keeps
  * it. A thread that is busy or waits for a human is skipped.
  *
- * @throws InvalidSettingError if the graph, its checkpointer or the config cannot be used.
+ * @throws InvalidSettingError for a wrong option, or if the graph, its checkpointer or the config cannot be used.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -78,8 +82,9 @@ export function planRepair(thread: StoredThread, options?: PlanOptions): RepairP
 export function planRepair(place: ThreadPlace, options?: PlanOptions): Promise<RepairPlan>;
 export function planRepair(
   given: StoredThread | ThreadPlace,
-  options?: PlanOptions,
+  options: PlanOptions = {},
 ): RepairPlan | Promise<RepairPlan> {
+  checkSettings(options, PLAN_RULES, "options");
   return ofThread(given, (thread) => planFor(thread, options));
 }
 
@@ -89,5 +94,13 @@ async function readThread(place: ThreadPlace): Promise<StoredThread> {
 }
 
 function ofThread<Made>(given: StoredThread | ThreadPlace, make: (thread: StoredThread) => Made) {
-  return isGraphThread(given) || "store" in given ? readThread(given).then(make) : make(given);
+  if (isPlace(given)) return readThread(given).then(make);
+  if (isStoredThread(given)) return make(given);
+  const expected = "`{ graph, config }`, `{ store, ref }`, or a thread that a store has read";
+  throw InvalidSettingError.expected("thread", expected, given, hintAtPlace(given));
+}
+
+function isStoredThread(value: unknown): value is StoredThread {
+  if (!isRecord(value) || typeof value["threadId"] !== "string") return false;
+  return isRecord(value["content"]) && typeof value["content"]["kind"] === "string";
 }

@@ -6,13 +6,14 @@ import type { DialectName } from "../providers/contract/dialect-name.js";
 import type { Grade, RuleName } from "../providers/contract/rule.js";
 import { ruleNamed } from "../providers/rules/rules.js";
 import { violationsIn } from "../providers/rules/validate-history.js";
+import { checkSettings } from "../shared/check-settings.js";
 import { amount, printableLine } from "../shared/text.js";
 import { isRecord } from "../shared/values.js";
 import { helpOf, rungsIn } from "../threads/asking/help.js";
 import type { Rung } from "../threads/events.js";
 import { isOfOtherApi, readList } from "./examine.js";
 import type { FindingCode } from "./finding.js";
-import { codeOf, dialectIn } from "./findings.js";
+import { codeOf, dialectIn, dialectOrAuto } from "./findings.js";
 
 /** One reason why a list is refused. */
 export interface Reason {
@@ -75,7 +76,7 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
  * @param given Messages, exactly as they are sent: in the form of LangChain, a state or chat completions.
  * @param options `dialect` defaults to `"auto"`: the dialect of the model that wrote the latest response. If no
  *   response tells it, `"as-stored"` applies, which knows only the pairing rules.
- * @throws InvalidSettingError for an unknown dialect.
+ * @throws InvalidSettingError for a wrong option.
  * @throws InvalidMessageError for a value that is not a list, or a message in an unknown form, such as another API's.
  * @example
  * ```ts
@@ -97,6 +98,7 @@ export function explain(
   given: readonly unknown[],
   options: { readonly dialect?: DialectName | "auto" | undefined } = {},
 ): Explanation {
+  checkSettings(options, { dialect: dialectOrAuto }, "options");
   const messages = readKnown(given);
   const { dialect: wanted = "auto" } = options;
   const known = wanted === "auto" ? dialectIn(messages) : wanted;

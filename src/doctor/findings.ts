@@ -13,6 +13,7 @@ import { reasoningOf } from "../providers/host-fields/fields.js";
 import { ruleNamed } from "../providers/rules/rules.js";
 import { type Violation, validateHistory } from "../providers/rules/validate-history.js";
 import { DIALECT_NAMES, dialectNamed } from "../providers/table/dialects.js";
+import { countFrom, oneOf, type Rules } from "../shared/check-settings.js";
 import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
@@ -39,6 +40,11 @@ export interface DiagnoseOptions {
   /** How many tokens the model's input may have, by our estimate. @default not checked */
   readonly maxTokens?: number | undefined;
 }
+
+/** A dialect, or `"auto"`. */
+export const dialectOrAuto = oneOf(["auto", ...DIALECT_NAMES]);
+
+export const DIAGNOSE_RULES = { dialect: dialectOrAuto, maxTokens: countFrom(1) } satisfies Rules;
 
 /** @throws InvalidSettingError for an unknown dialect. */
 export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): ThreadReport {

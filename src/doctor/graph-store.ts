@@ -10,13 +10,24 @@ import type {
   DeltaChannel,
   StateSnapshot,
 } from "@langchain/langgraph";
+import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { convertMessage } from "../history/read-messages.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
+import {
+  aFunction,
+  checkGiven,
+  checkSettings,
+  hintAtClass,
+  hintAtPromise,
+  type Rule,
+  type Rules,
+  text,
+} from "../shared/check-settings.js";
 import { safely } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { hasMethods, isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
 import {
@@ -97,7 +108,7 @@ export interface GraphStoreOptions {
  * A graph's threads, read and written through the graph itself. Only its messages channel is replaced, on a copy, so
  * every other channel keeps its value.
  *
- * @throws InvalidSettingError if the graph or its checkpointer cannot be used.
+ * @throws InvalidSettingError for a wrong option, or if the graph or its checkpointer cannot be used.
  * @example
  * ```ts
  * import { MemorySaver } from "@langchain/langgraph";
@@ -115,7 +126,29 @@ export interface GraphStoreOptions {
  * ```
  */
 export function createGraphStore(options: GraphStoreOptions): ThreadStore {
+  checkGiven("options", options, notAGraph);
+  checkSettings(options, STORE_RULES, "options");
   return storeOf(openGraph(options.graph, options.checkpointer), options);
+}
+
+const notAGraph = {
+  schema: z.custom<object>((value) => isRecord(value) && !isGraph(value)),
+  expects: "an object with the `graph`",
+  hint: (value) => (isGraph(value) ? " Did you mean `{ graph }`?" : ""),
+} satisfies Rule;
+
+const STORE_RULES = {
+  // `openGraph` checks these two.
+  graph: { schema: z.unknown(), expects: "a compiled graph" },
+  checkpointer: { schema: z.unknown(), expects: "a checkpointer" },
+  target: text,
+  list: aFunction(),
+  close: aFunction(),
+} satisfies Rules;
+
+/** Whether a graph was given in place of an object that has one. An agent of LangChain has its graph in a field too. */
+function isGraph(value: unknown): boolean {
+  return compiledGraphOf(value) !== undefined && hasMethods(value, "invoke");
 }
 
 /** What threads are read with. */
@@ -202,13 +235,9 @@ function openGraph(given: unknown, checkpointer?: unknown): Opened {
       "checkpointer",
       "a checkpointer, of the graph or beside it",
       saver,
-      " Compile the graph with its checkpointer, or pass `checkpointer`.",
+      hintAtClass(saver) || " Compile the graph with its checkpointer, or pass `checkpointer`.",
     );
   return { graph, saver };
-}
-
-export function isGraphThread(value: object): value is GraphThread {
-  return "graph" in value && "config" in value;
 }
 
 /*
@@ -567,11 +596,45 @@ export interface StoreThread {
 /** A thread, named in either way. */
 export type ThreadPlace = GraphThread | StoreThread;
 
-/** @throws InvalidSettingError if the graph or its config cannot be used. */
+export const storeRule = {
+  schema: z.custom<ThreadStore>((value) => hasMethods(value, "read", "threads", "write")),
+  expects: "a store of threads",
+  hint: hintAtStore,
+} satisfies Rule;
+
+export function hintAtStore(value: unknown): string {
+  if (isGraph(value)) return " Did you mean `createGraphStore({ graph })`?";
+  return hintAtPromise(value) || " `createGraphStore({ graph })` makes one.";
+}
+
+const threadRef = {
+  schema: z.object({ threadId: z.string().min(1), namespace: z.string().optional() }),
+  expects: "an object with a `threadId`",
+} satisfies Rule;
+
+const A_PLACE = "a thread's place: `{ graph, config }` or `{ store, ref }`";
+
+/** The end of an error message for what is not a place. */
+export function hintAtPlace(value: unknown): string {
+  return isGraph(value) ? " Did you mean `{ graph, config }`?" : hintAtPromise(value);
+}
+
+/** Whether the value names a thread, rightly or wrongly. */
+export function isPlace(value: unknown): value is ThreadPlace {
+  return isRecord(value) && !isGraph(value) && ("graph" in value || "store" in value);
+}
+
+/** @throws InvalidSettingError if the graph, its config, the store or its reference cannot be used. */
 export function placeOf(place: ThreadPlace): StoreThread {
-  if (!isGraphThread(place)) return place;
+  if (!isPlace(place)) throw InvalidSettingError.expected("place", A_PLACE, place, hintAtPlace(place));
+  if ("store" in place) {
+    const { store, ref } = place;
+    checkGiven("store", store, storeRule);
+    checkGiven("ref", ref, threadRef);
+    return { store, ref: { ...ref, namespace: ref.namespace ?? "" } };
+  }
   const { config, graph, checkpointer } = place;
-  const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
+  const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...Object(Object(config).configurable) };
   if (typeof threadId !== "string" || threadId === "")
     throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", threadId);
   return {

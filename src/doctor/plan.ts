@@ -7,6 +7,7 @@ import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeText, isResult } from "../history/result.js";
 import { isSerializedForm } from "../history/storable.js";
+import { flag, type Rules } from "../shared/check-settings.js";
 import {
   type Examination,
   examineThread,
@@ -27,6 +28,8 @@ export interface PlanOptions {
    */
   readonly closeOpenCalls?: boolean | undefined;
 }
+
+export const PLAN_RULES = { closeOpenCalls: flag } satisfies Rules;
 
 /** Contract: changes nothing of the thread. */
 export function planFor(thread: StoredThread, options: PlanOptions = {}): RepairPlan {

@@ -2,7 +2,9 @@
 
 import { open, readFile } from "node:fs/promises";
 import pLimit from "p-limit";
+import { z } from "zod/v4";
 import { InvalidSettingError } from "../errors.js";
+import { checkGiven, hintAtPromise, type Rule } from "../shared/check-settings.js";
 import { parseJson } from "../shared/json.js";
 import type { RepairStep, Unplaced } from "./plan.js";
 
@@ -57,6 +59,12 @@ export interface ReceiptWriter {
  * Receipts as files.
  */
 
+const pathRule = {
+  schema: z.string().min(1),
+  expects: "the path of a file",
+  hint: hintAtPromise,
+} satisfies Rule;
+
 /** A receipt in a file. Close it when no more threads are repaired. */
 export interface ReceiptFile extends ReceiptWriter {
   readonly path: string;
@@ -68,6 +76,7 @@ export interface ReceiptFile extends ReceiptWriter {
  * can read a new file, because it contains the messages.
  *
  * @param path The file. It is made if it does not exist; its folder must exist.
+ * @throws InvalidSettingError for a path that is not a text.
  * @throws Error of Node if the file cannot be opened.
  * @example
  * ```ts
@@ -81,6 +90,7 @@ export interface ReceiptFile extends ReceiptWriter {
  * ```
  */
 export async function openReceipt(path: string): Promise<ReceiptFile> {
+  checkGiven("path", path, pathRule);
   const file = await open(path, "a", 0o600);
   // A killed process or a full disk can leave half a line. What follows must not become part of it.
   let isTorn = (await file.stat()).size > 0;
@@ -102,7 +112,7 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
 /**
  * Reads a receipt. A killed process's torn last line is left out: its thread was not written.
  *
- * @throws InvalidSettingError if the file is not a receipt.
+ * @throws InvalidSettingError for a path that is not a text, or a file that is not a receipt.
  * @throws Error of Node if the file cannot be read.
  * @example
  * ```ts
@@ -124,6 +134,7 @@ export async function readReceipt(path: string): Promise<ReceiptEntry[]> {
 export async function readReceiptLines(
   path: string,
 ): Promise<{ readonly entries: ReceiptEntry[]; readonly damaged: readonly number[] }> {
+  checkGiven("path", path, pathRule);
   const lines = (await readFile(path, "utf8")).split("\n");
   const entries: ReceiptEntry[] = [];
   const damaged: number[] = [];
@@ -141,7 +152,7 @@ export async function readReceiptLines(
   return { entries, damaged };
 }
 
-function isEntry(value: unknown): value is ReceiptEntry {
+export function isEntry(value: unknown): value is ReceiptEntry {
   const { schemaVersion, threadId, id, kind, before } = Object(value);
   if (schemaVersion !== 1 || typeof threadId !== "string" || typeof id !== "string") return false;
   return kind === "result" || (kind === "intent" && Array.isArray(before));

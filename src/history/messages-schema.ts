@@ -3,7 +3,7 @@
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod/v4";
 import { InvalidMessageError } from "../errors.js";
-import { coerceMessage, convertMessage, messageExpectation } from "./read-messages.js";
+import { coerceMessage, convertMessage, lacksContent, messageExpectation } from "./read-messages.js";
 import { isKnownHistory } from "./reducer/normalize-history.js";
 
 export type MessagesUpdate = BaseMessageLike | readonly BaseMessageLike[];
@@ -51,7 +51,7 @@ function eachMessage(given: unknown, read: (value: unknown) => BaseMessage | und
   const isList = Array.isArray(given);
   return Array.from(isList ? given : [given], (value: unknown, index) => {
     const message = read(value);
-    if (message !== undefined) return message;
+    if (message !== undefined && !lacksContent(value, message)) return message;
     const { expectation, hint } = messageExpectation(value) ?? {};
     throw new InvalidMessageError(isList ? `messages[${index}]` : "messages", value, expectation, hint);
   });

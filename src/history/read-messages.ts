@@ -247,14 +247,44 @@ interface Expectation {
   readonly hint: string;
 }
 
+/**
+ * Whether a new message of a user has nothing in `content`, such as one of the AI SDK, whose text is in `parts`.
+ * LangChain reads it as an empty message, so the model would be asked without the user's words. An empty text is a
+ * content too.
+ *
+ * @param message What the value was converted to.
+ */
+export function lacksContent(value: unknown, message: BaseMessage): boolean {
+  return message.type === "human" && !hasContent(value) && (message.content ?? "").length === 0;
+}
+
+/** Whether a value says what its content is, be it nothing. An instance always does. */
+function hasContent(value: unknown): boolean {
+  if (Array.isArray(value)) return value[1] !== undefined;
+  const isForm = isRecord(value) && !isMarked(value) && !("lc" in value) && !isStoredForm(value);
+  return !isForm || value["content"] !== undefined;
+}
+
 /** What an invalid value should have been. The expectation names the roles if the role is wrong. */
 export function messageExpectation(value: unknown): Expectation | undefined {
   const role = roleOf(value);
+  if (role === "user" || role === "human")
+    return { expectation: "a message of the user with `content`", hint: hintAtContent(Object(value)) };
   if (role === undefined || OTHER_ROLES.has(role) || ROLES.some((known) => known === role)) return undefined;
   return {
     expectation: `a message whose \`role\` or \`type\` is one of ${ROLES.join(", ")}`,
     hint: didYouMean(role, ROLES),
   };
+}
+
+function hintAtContent(fields: object): string {
+  if ("content" in fields) return "";
+  if ("parts" in fields)
+    return " Messages of the AI SDK have `parts`: convert them with its `convertToModelMessages`.";
+  const isText = (name: string) =>
+    typeof Reflect.get(fields, name) === "string" && !["role", "type", "id"].includes(name);
+  const [name, ...others] = Object.keys(fields).filter(isText);
+  return name === undefined || others.length > 0 ? "" : ` Did you mean \`content\` in place of \`${name}\`?`;
 }
 
 /** A message can be an object, or a tuple of role and content. */

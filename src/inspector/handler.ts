@@ -1,11 +1,23 @@
 /** The inspector: pages that show what a thread stores, and what a model gets of it. They change nothing. */
 
 import { z } from "zod/v4";
+import { hintAtStore, storeRule } from "../doctor/graph-store.js";
 import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
-import { countFrom, oneOf, type Rule, type Rules, readVariable, text } from "../shared/check-settings.js";
+import {
+  aFunction,
+  checkGiven,
+  checkSettings,
+  countFrom,
+  flag,
+  oneOf,
+  type Rule,
+  type Rules,
+  readVariable,
+  text,
+} from "../shared/check-settings.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { clientOfThisServer } from "../threads/langgraph/run-host.js";
 import { dialectRule } from "../threads/summary/shared-settings.js";
@@ -29,14 +41,14 @@ import { type ThreadView, viewThread } from "./view/thread-view.js";
 /** What `createInspector` gets. */
 export interface InspectorOptions {
   /**
-   * The threads that a request may see.
+   * The threads that a request may see: a store, or a function that returns one.
    *
-   * Contract: called for each request, and may reject. What it returns is not closed.
+   * Contract of the function: called for each request, and may reject. What it returns is not closed.
    *
    * @default those of the LangGraph server that runs this code, with the request's rights. It needs the package
    * `@langchain/langgraph-sdk`
    */
-  readonly threads?: ((request: Request) => ThreadStore | Promise<ThreadStore>) | undefined;
+  readonly threads?: ThreadStore | ((request: Request) => ThreadStore | Promise<ThreadStore>) | undefined;
   /**
    * Whether the caller is checked before the inspector is called. If not, it answers only programs on this machine, and
    * only if a server for Node calls it with `env`.
@@ -67,9 +79,21 @@ export interface InspectorOptions {
  */
 export type InspectorHandler = (request: Request, env?: unknown) => Promise<Response>;
 
+const INSPECTOR_RULES = {
+  threads: {
+    schema: z.union([aFunction().schema, storeRule.schema]),
+    expects: "a store of threads, or a function that returns one for a request",
+    hint: hintAtStore,
+  },
+  isProtected: flag,
+  settingsOf: aFunction(),
+  repairCommand: text,
+} satisfies Rules;
+
 /**
  * Makes a handler for the pages `/tether` and `/tether/threads/ID`, and for both as JSON. It only reads.
  *
+ * @throws InvalidSettingError for a wrong option.
  * @example
  * ```ts
  * import { createInspector } from "langgraph-tether/inspector";
@@ -81,12 +105,19 @@ export type InspectorHandler = (request: Request, env?: unknown) => Promise<Resp
  * console.log(status); // 403
  * ```
  */
-export function createInspector({
-  threads = threadsOfThisServer,
-  isProtected = false,
-  settingsOf = async () => undefined,
-  repairCommand,
-}: InspectorOptions = {}): InspectorHandler {
+export function createInspector(options: InspectorOptions = {}): InspectorHandler {
+  checkSettings(options, INSPECTOR_RULES, "options");
+  const {
+    threads = threadsOfThisServer,
+    isProtected = false,
+    settingsOf = async () => undefined,
+    repairCommand,
+  } = options;
+  const storeFor = async (request: Request): Promise<ThreadStore> => {
+    const store = typeof threads === "function" ? await threads(request) : threads;
+    checkGiven("threads(request)", store, storeRule);
+    return store;
+  };
   const answer = async (request: Request, env: unknown): Promise<Response> => {
     if (request.method !== "GET" && request.method !== "HEAD")
       return respond("The inspector only reads.", "text/plain", 405, { allow: "GET, HEAD" });
@@ -97,12 +128,12 @@ export function createInspector({
     if (id === "") {
       const { q = "", page: number = 1, status, has } = readQuery(searchParams, LIST_PARAMETERS);
       const question = { query: q.slice(0, LONGEST_QUERY), status, has, page: number };
-      const view = await readList(await threads(request), question);
+      const view = await readList(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
     const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
     const threadId = decoded(id);
-    const store = await threads(request);
+    const store = await storeFor(request);
     const reading = await readThread(store, { ...chosen, threadId }, settingsOf);
     const view = viewThread(reading, chosen);
     if (at !== undefined) {

@@ -83,14 +83,21 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
  *
  * @param whole The settings object's name in errors.
  * @param place What precedes each setting's name in errors, such as `summary.`.
+ * @param adviceOn What to do in place of a setting of another library that has no counterpart.
  * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
  */
-export function checkSettings(settings: unknown, rules: Rules, whole: string, place = ""): void {
+export function checkSettings(
+  settings: unknown,
+  rules: Rules,
+  whole: string,
+  place = "",
+  adviceOn: (name: string) => string | undefined = () => undefined,
+): void {
   if (!isRecord(settings)) throw InvalidSettingError.expected(whole, "an object", settings);
   for (const [name, value] of Object.entries(settings)) {
     const rule = Object.hasOwn(rules, name) ? rules[name] : undefined;
     if (rule === undefined) {
-      throw unknownSetting(name, Object.keys(rules), place);
+      throw unknownSetting(name, Object.keys(rules), place, adviceOn(name));
     }
     if (value !== undefined && !rule.schema.safeParse(value).success) {
       throw InvalidSettingError.expected(`${place}${name}`, rule.expects, value, rule.hint?.(value));
@@ -98,30 +105,61 @@ export function checkSettings(settings: unknown, rules: Rules, whole: string, pl
   }
 }
 
-/** Options of LangChain and LangGraph, and this library's options with the same meaning. */
+/** Options of LangGraph, LangChain and other agents, and this library's options with the same meaning. */
 const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
   ["llm", "model"],
   ["prompt", "systemPrompt"],
   ["stateModifier", "systemPrompt"],
   ["messageModifier", "systemPrompt"],
+  ["system", "systemPrompt"],
+  ["systemMessage", "systemPrompt"],
+  ["instructions", "systemPrompt"],
   ["checkpointSaver", "checkpointer"],
+  ["memory", "checkpointer"],
   ["interruptOn", "requireApproval"],
+  ["toolApproval", "requireApproval"],
   ["recursionLimit", "maxIterations"],
+  ["maxSteps", "maxIterations"],
+  ["maxTurns", "maxIterations"],
+  ["stopWhen", "maxIterations"],
+  ["responseModel", "responseFormat"],
+  ["outputSchema", "responseFormat"],
+  ["outputType", "responseFormat"],
+  ["structuredOutput", "responseFormat"],
+  ["output", "responseFormat"],
 ]);
 
-function unknownSetting(name: string, known: readonly string[], place: string): InvalidSettingError {
+function unknownSetting(
+  name: string,
+  known: readonly string[],
+  place: string,
+  advice: string | undefined,
+): InvalidSettingError {
   const other = OTHER_NAMES.get(name);
   const kind = place === "" ? "setting" : "option";
   const question =
     other !== undefined && known.includes(other)
       ? ` Did you mean \`${other}\`?`
-      : didYouMean(name, known) || ` Known ${kind}s are: ${known.join(", ")}.`;
+      : advice !== undefined
+        ? ` ${advice}`
+        : didYouMean(name, known) || ` Known ${kind}s are: ${known.join(", ")}.`;
   return new InvalidSettingError(`${place}${name}`, `Unknown ${kind} \`${place}${name}\`.${question}`);
 }
 
 /** The end of an error message for a class in place of its instance; an empty text for any other value. */
 export function hintAtClass(value: unknown): string {
   return isClass(value) ? ` Did you mean \`new ${value.name}()\`?` : "";
+}
+
+/** The end of an error message for a promise in place of its value; an empty text for any other value. */
+export function hintAtPromise(value: unknown): string {
+  return hasMethods(value, "then") ? " Did you forget `await`?" : "";
+}
+
+/** Checks a value that must be given. @throws InvalidSettingError */
+export function checkGiven(name: string, value: unknown, rule: Rule): void {
+  if (!rule.schema.safeParse(value).success)
+    throw InvalidSettingError.expected(name, rule.expects, value, rule.hint?.(value));
 }
 
 function isClass(value: unknown): value is { readonly name: string } {

@@ -106,7 +106,7 @@ it("plain objects in place of messages, and a value that is none: no other value
   expect(jsonOf(await place.messages())).toEqual([first, second, closing, last]);
   expect(await planRepair(place)).toMatchObject({ kind: "nothing" });
   for (const kind of ["restored", "unchanged"]) {
-    expect(await undone(createGraphStore(place), entries)).toEqual([kind]);
+    expect(await undone(createGraphStore({ graph: place.graph }), entries)).toEqual([kind]);
     expect(jsonOf(await place.messages())).toEqual(before);
     expect((await diagnoseThread(place)).findings).toEqual(report.findings);
   }
@@ -272,7 +272,7 @@ describe("a thread that must not be changed", () => {
     expect(await applyRepair(place, plan, { receipt })).toMatchObject({ kind: "moved" });
     const entries = [...receipt.entries, ...(await mend(place))];
     await place.graph.invoke({ messages: [human("x")] }, config);
-    const store = createGraphStore(place);
+    const store = createGraphStore({ graph: place.graph });
     const description = expect.stringContaining("1 message");
     expect(await allOf(undo(store, entries))).toMatchObject([{ kind: "moved", description }]);
     expect(await undone(store, entries, { force: true })).toEqual(["restored"]);
@@ -356,7 +356,9 @@ describe("a thread whose last node", () => {
     expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({
       kind: "repaired",
     });
-    expect(await undone(createGraphStore(place), receipt.entries.slice(-2))).toEqual(["restored"]);
+    expect(await undone(createGraphStore({ graph: place.graph }), receipt.entries.slice(-2))).toEqual([
+      "restored",
+    ]);
   });
 });
 
@@ -423,7 +425,7 @@ it("a receipt in a file is private, survives a torn line, and is read back", asy
   expect(statSync(path).mode & 0o777).toBe(0o600);
   const entries = await readReceipt(path);
   expect(entries.map(({ kind }) => kind)).toEqual(["intent", "result"]);
-  expect(await undone(createGraphStore(place), entries)).toEqual(["restored"]);
+  expect(await undone(createGraphStore({ graph: place.graph }), entries)).toEqual(["restored"]);
 });
 
 it("a selection counts threads, and not their subgraphs, and compares metadata as a database does", async () => {

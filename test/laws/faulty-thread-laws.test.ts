@@ -438,7 +438,7 @@ describe("The work grows with", () => {
     expectLinear(
       (many) =>
         many<unknown>((index) => [
-          { schemaVersion: 1, kind: "result", id: `w${index}`, outcome: "moved" },
+          { schemaVersion: 1, kind: "result", ...REF, id: `w${index}`, outcome: "moved" },
           {
             schemaVersion: 1,
             kind: "intent",

@@ -6,7 +6,13 @@ import { Command, type Interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
 import type { runContextSchema } from "../../src/agent/settings/run-context.js";
-import { type AgentEvent, type AgentGraph, createAgentGraph, type RunContext } from "../../src/index.js";
+import {
+  type AgentEvent,
+  type AgentGraph,
+  createAgentGraph,
+  type OwnChunk,
+  type RunContext,
+} from "../../src/index.js";
 import { createProbe } from "../support/tools.js";
 
 const options = { model: "offline:", tools: [createProbe().fast], requireApproval: ["fast"] };
@@ -124,7 +130,7 @@ describe("What a run gives", () => {
       const nested = { streamMode: "custom", subgraphs: true } as const;
       for await (const [path, chunk] of await agent.stream(input, nested)) {
         expectTypeOf(path).toEqualTypeOf<string[]>();
-        expectTypeOf(chunk).toEqualTypeOf<AgentEvent>();
+        expectTypeOf(chunk).toEqualTypeOf<AgentEvent | OwnChunk>();
       }
       for await (const chunk of await agent.stream(input, { streamMode: "values" })) {
         expectTypeOf(chunk).toEqualTypeOf<{ messages: BaseMessage[] }>();
@@ -134,7 +140,7 @@ describe("What a run gives", () => {
         expectTypeOf(metadata).toExtend<Record<string, unknown>>();
       }
       for await (const chunk of await agent.stream(input, { streamMode: "custom" })) {
-        expectTypeOf(chunk).toEqualTypeOf<AgentEvent>();
+        expectTypeOf(chunk).toEqualTypeOf<AgentEvent | OwnChunk>();
       }
       for await (const chunk of await agent.stream(input, { encoding: "text/event-stream" })) {
         expectTypeOf(chunk).toEqualTypeOf<Uint8Array>();
@@ -147,12 +153,43 @@ describe("What a run gives", () => {
     });
   });
 
+  it("comes as what a tool of yours has written, beside the events of the agent", () => {
+    compiles(async (agent) => {
+      for await (const chunk of await agent.stream(input, { streamMode: "custom" })) {
+        if (chunk.type === "call-closed") {
+          expectTypeOf(chunk).toExtend<AgentEvent>();
+          expectTypeOf(chunk.tool).toEqualTypeOf<string>();
+          // @ts-expect-error The event has no such field.
+          chunk.progress;
+        }
+        if (chunk.type === "search:progress") {
+          expectTypeOf(chunk).toEqualTypeOf<OwnChunk>();
+          expectTypeOf(chunk["share"]).toEqualTypeOf<unknown>();
+        }
+        if (chunk.type === undefined) expectTypeOf(chunk["progress"]).toEqualTypeOf<unknown>();
+        if ("progress" in chunk) expectTypeOf(chunk.progress).toEqualTypeOf<unknown>();
+        switch (chunk.type) {
+          case "limit-reached":
+            expectTypeOf(chunk.limit).toExtend<string>();
+            break;
+          case "result-recovered":
+            expectTypeOf(chunk.callId).toEqualTypeOf<string>();
+            break;
+        }
+        // @ts-expect-error No event has this name.
+        if (chunk.type === "run-ended") return;
+        const { type } = chunk;
+        expectTypeOf<"run-end">().toExtend<typeof type>();
+      }
+    });
+  });
+
   it("comes with its mode where there are several", async () => {
     const modes = new Set<string>();
     const options = { ...thread, streamMode: ["values", "custom"] as ("values" | "custom")[] };
     for await (const [mode, chunk] of await create().stream({ messages: "hello" }, options)) {
       modes.add(mode);
-      if (mode === "custom") expectTypeOf(chunk).toEqualTypeOf<AgentEvent>();
+      if (mode === "custom") expectTypeOf(chunk).toEqualTypeOf<AgentEvent | OwnChunk>();
       else expectTypeOf(chunk).toEqualTypeOf<{ messages: BaseMessage[] }>();
     }
     expect([...modes].sort()).toEqual(["custom", "values"]);

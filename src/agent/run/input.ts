@@ -12,7 +12,7 @@ import { cloneMessage, REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { issueOfShape } from "../../history/message-shape.js";
 import { parseMessages } from "../../history/messages-schema.js";
 import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
-import { convertMessage, messageExpectation } from "../../history/read-messages.js";
+import { convertMessage, lacksContent, messageExpectation } from "../../history/read-messages.js";
 import { hasMessage } from "../../history/reducer/normalize-history.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -367,6 +367,7 @@ export function readClientMessage(value: unknown, place: string, rules: MessageR
     const unreadable = new InvalidMessageError(place, value, "a message that can be read");
     throw safely(() => refusalOf(value, place), unreadable);
   }
+  if (lacksContent(value, message)) throw refusalOf(value, place);
   const issue = issueOfShape(message);
   if (issue !== undefined) throw refusalAt(place, issue);
   if (isTrusted(value)) return { message };

@@ -86,6 +86,7 @@ export type ResponseIn<Format> = Format extends { readonly "~standard": { readon
  *
  * @param schema The response's schema. It describes an object. Its `title` is the tool's name.
  * @param options What the model reads about a wrong response, and the result after a right one.
+ * @throws InvalidSettingError for a schema that no model could get, or a wrong option.
  * @example
  * ```ts
  * import { createAgentGraph, toolStrategy } from "langgraph-tether";
@@ -103,6 +104,8 @@ export function toolStrategy<const Schema extends ResponseSchema>(
   schema: Schema,
   options: ToolStrategyOptions = {},
 ): ToolStrategy<ResponseIn<Schema>> {
+  readSchema(schema);
+  readOptions(options);
   return { kind: "tool-strategy", schema, options };
 }
 
@@ -112,6 +115,7 @@ export function toolStrategy<const Schema extends ResponseSchema>(
  *
  * @param given The response's schema, which describes an object, or an object with that `schema` and `strict`: whether
  * the provider must keep its every detail. Default: true if the schema requires all of its fields.
+ * @throws InvalidSettingError for a schema that no model could get.
  * @example
  * ```ts
  * import { createAgentGraph, providerStrategy } from "langgraph-tether";
@@ -127,9 +131,9 @@ export function toolStrategy<const Schema extends ResponseSchema>(
 export function providerStrategy<const Schema extends ResponseSchema>(
   given: Schema | { readonly schema: Schema; readonly strict?: boolean | undefined },
 ): ProviderStrategy<ResponseIn<Schema>> {
-  return isWithStrict(given)
-    ? { kind: "provider-strategy", schema: given.schema, strict: given.strict }
-    : { kind: "provider-strategy", schema: given, strict: undefined };
+  const { schema, strict } = isWithStrict(given) ? given : { schema: given, strict: undefined };
+  readSchema(schema);
+  return { kind: "provider-strategy", schema, strict };
 }
 
 /** A JSON schema has a `type`, and a Standard Schema has its own mark. */
@@ -137,7 +141,7 @@ function isWithStrict<Schema extends ResponseSchema>(
   given: Schema | { readonly schema: Schema; readonly strict?: boolean | undefined },
 ): given is { readonly schema: Schema; readonly strict?: boolean | undefined } {
   return (
-    typeof given === "object" &&
+    isRecord(given) &&
     "schema" in given &&
     typeof given.schema === "object" &&
     !("type" in given) &&

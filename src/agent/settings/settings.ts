@@ -10,6 +10,7 @@ import {
   withDefaults,
 } from "../../shared/check-settings.js";
 import { SUMMARY_SETTINGS } from "../../threads/summary/shared-settings.js";
+import { adviceOn } from "./other-ways.js";
 import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
 
 // Named, because the package's declarations would otherwise contain the rows without their comments.
@@ -67,7 +68,7 @@ export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSche
  * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
  */
 export function resolveSettings(options: SettingsOptions): Settings {
-  checkSettings(options, SETTINGS, "options");
+  checkSettings(options, SETTINGS, "options", "", adviceOn);
   return withDefaults(options, SETTINGS) as Settings;
 }
 

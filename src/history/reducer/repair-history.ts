@@ -3,7 +3,7 @@ import { InvalidMessageError } from "../../errors.js";
 import { callsOf } from "../call.js";
 import { withSentCalls } from "../change-calls.js";
 import { type Group, placeOfCall } from "../group.js";
-import { isMessageList, listOf, readMessages } from "../read-messages.js";
+import { isMessage, isMessageList, listOf, readMessages } from "../read-messages.js";
 import { causeInHistory, createPlaceholder } from "../result.js";
 import { arrangeMessages, type Report } from "./normalize-history.js";
 import { createRepair, type Repair } from "./repair.js";
@@ -23,7 +23,7 @@ export interface RepairedHistory {
  * change is reported. The given messages do not change.
  *
  * @param messages Messages or message-likes, in any order.
- * @throws InvalidMessageError only for an object with a list of messages, such as a state.
+ * @throws InvalidMessageError only for a value that is not a list.
  * @example
  * ```ts
  * import { AIMessage, HumanMessage } from "@langchain/core/messages";
@@ -38,20 +38,25 @@ export interface RepairedHistory {
  * ```
  */
 export function repairHistory(messages: readonly unknown[]): RepairedHistory {
-  const list = listOf(messages);
-  if (list !== messages && Array.isArray(Object(list[0]).messages))
-    throw new InvalidMessageError(
-      "messages",
-      messages,
-      "a list of messages",
-      " Did you mean its `messages`?",
-    );
+  const list = listIn(messages);
   const repairs: Repair[] = [];
   const report = (repair: Repair) => void repairs.push(repair);
   const read = isMessageList(list) ? list : readMessages(list, report);
   const { arranged, groups } = arrangeMessages(read, callsOf, report);
   const closed = withPlaceholders(groups, report);
   return { messages: (closed.length > arranged.length ? closed : arranged) as BaseMessage[], repairs };
+}
+
+/** @throws InvalidMessageError for a value that is not a list. */
+function listIn(messages: unknown): readonly unknown[] {
+  const list = listOf(messages);
+  if (list === messages) return list;
+  const hint = Array.isArray(Object(messages).messages)
+    ? " Did you mean its `messages`?"
+    : isMessage(messages)
+      ? " Did you mean `[message]`?"
+      : "";
+  throw new InvalidMessageError("messages", messages, "a list of messages", hint);
 }
 
 /** The list that the groups describe, with a placeholder for each call without a result. */

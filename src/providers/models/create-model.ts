@@ -2,7 +2,14 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { z } from "zod/v4";
 import { InvalidModelError, InvalidSettingError } from "../../errors.js";
-import { checkSettings, hintAtClass, type Rule } from "../../shared/check-settings.js";
+import {
+  aFunction,
+  checkGiven,
+  checkSettings,
+  hintAtClass,
+  type Rule,
+  text,
+} from "../../shared/check-settings.js";
 import { nearestOf } from "../../shared/text.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
 import type { ModelSource } from "../contract/provider.js";
@@ -62,7 +69,7 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  *
  * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
- * @throws InvalidSettingError for any option but `environment`: a client's options are those of its own class.
+ * @throws InvalidSettingError for a name that is not a text, and for any option but `environment`: a client's options are those of its own class.
  * @example
  * ```ts
  * import { createModel } from "langgraph-tether";
@@ -75,6 +82,7 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
   // `names.map(createModel)` passes an index.
   if (isRecord(options)) checkSettings(options, { environment }, "options");
+  checkGiven("name", name, { ...text, expects: "a text such as `openai:gpt-4o-mini`" });
   const { model, source } = parseModelName(name);
   const read = readerOf(options.environment);
   const apiKey = readKey(name, source, read);
@@ -143,6 +151,7 @@ export type CreateModel = (name: string) => Promise<BaseChatModel>;
  * their models, with their connections and what is known about their providers.
  *
  * @param make Makes a model. After a failure it is called again the next time. @default createModel
+ * @throws InvalidSettingError for a value that is not a function.
  * @example
  * ```ts
  * import { cachedCreateModel, createAgentGraph, createModel } from "langgraph-tether";
@@ -160,6 +169,7 @@ export type CreateModel = (name: string) => Promise<BaseChatModel>;
  * ```
  */
 export function cachedCreateModel(make: CreateModel = createModel): CreateModel {
+  checkGiven("make", make, aFunction());
   const made = new Map<string, Promise<BaseChatModel>>();
   const shared: CreateModel = (name) =>
     madeOnce(made, name, () => {

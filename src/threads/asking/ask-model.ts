@@ -2,15 +2,17 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { z } from "zod/v4";
 import { InvalidSettingError, ModelError } from "../../errors.js";
 import { isAIMessage } from "../../history/call.js";
-import { coerceMessage } from "../../history/read-messages.js";
+import { coerceMessage, soundMessages } from "../../history/read-messages.js";
 import {
   checkInputOptions,
   type ModelInputOptions,
   prepareModelInput,
 } from "../../providers/input/to-model-input.js";
 import { type Askable, askGuarded } from "../../providers/response/guard-model.js";
+import { checkGiven, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/shared-settings.js";
 import {
@@ -37,6 +39,7 @@ export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
  *
  * @param model A chat model. It may have bound tools.
  * @throws InvalidSettingError for an unknown option, or a value that is not a chat model.
+ * @throws InvalidMessageError for a history that is not a list of messages.
  * @throws ModelError with the first refusal if no request is accepted, or if there is no complete response.
  * @example
  * ```ts
@@ -50,11 +53,15 @@ export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
  */
 export async function askModel(
   model: object,
-  history: readonly BaseMessage[],
-  { config = {}, ...options }: AskModelOptions = {},
+  given: readonly BaseMessage[],
+  allOptions: AskModelOptions = {},
 ): Promise<AIMessage> {
+  checkGiven("options", allOptions, anObject);
+  const { config = {}, ...options } = allOptions;
   checkInputOptions(options);
+  checkGiven("config", config, anObject);
   if (!isAskable(model)) throw InvalidSettingError.expected("model", "a chat model", model);
+  const history = soundMessages(given);
   const { dialect, maxTokens } = options;
   const guard = responseGuard(
     {
@@ -92,6 +99,8 @@ export async function askModel(
     config,
   );
 }
+
+const anObject = { schema: z.custom<object>(isRecord), expects: "an object" } satisfies Rule;
 
 function isAskable(model: unknown): model is Askable {
   return isRecord(model) && typeof model["invoke"] === "function" && typeof model["stream"] === "function";

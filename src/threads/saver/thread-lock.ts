@@ -2,6 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { InvalidSettingError } from "../../errors.js";
+import { hintAtClass } from "../../shared/check-settings.js";
 import { hasMethods } from "../../shared/values.js";
 import { untilAborted, withDeadline } from "../../shared/waiting.js";
 
@@ -88,8 +89,13 @@ const SET_UP =
  * ```
  */
 export function postgresThreadLock(pool: LockPool): ThreadLock {
+  if (isClient(pool))
+    throw new InvalidSettingError(
+      "pool",
+      "Expected `pool` to be a `Pool` of the package `pg`, got a `Client`. A client has one connection, and each run needs its own.",
+    );
   if (!hasMethods(pool, "connect"))
-    throw InvalidSettingError.expected("pool", "a `Pool` of the package `pg`", pool);
+    throw InvalidSettingError.expected("pool", "a `Pool` of the package `pg`", pool, hintAtClass(pool));
   return {
     async acquire(threadId, signal, onLost) {
       const client = await connect(pool, threadId, signal);
@@ -126,6 +132,11 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
       };
     },
   };
+}
+
+/** A client of `pg` has `connect` too, but it resolves to nothing. Only clients can escape literals. */
+function isClient(pool: unknown): boolean {
+  return hasMethods(pool, "connect", "query", "escapeLiteral");
 }
 
 /** @throws The abort's reason, the connection's error, or an error that says that the pool is exhausted. */

@@ -264,7 +264,8 @@ it("A plan that came too late is not taken back", async () => {
   const late = entries.map((entry) =>
     entry.kind === "result" ? { ...entry, outcome: "moved" as const } : entry,
   );
-  const store = { read: () => Promise.reject(new Error("Nothing is to be read.")) };
+  const refuse = () => Promise.reject(new Error("Nothing is to be read."));
+  const store = { read: refuse, write: refuse, threads: refuse };
   expect(await undone(store as never, late)).toEqual([]);
 });
 

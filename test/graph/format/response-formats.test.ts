@@ -80,7 +80,7 @@ it.each([undefined, null])("%s is no format", async (value) => {
 it.each<[title: string, value: unknown, message: string]>([
   ["a text", "json", 'got `"json"`'],
   ["a list of schemas", [Zod, JSON_SCHEMA], "to be one schema"],
-  ["toolStrategy([…])", toolStrategy([Zod, JSON_SCHEMA] as never), "to be one schema"],
+  ["toolStrategy([…])", () => toolStrategy([Zod, JSON_SCHEMA] as never), "to be one schema"],
   ["LangChain's toolStrategy([…])", langchain.toolStrategy([Zod, z.object({})]), "to be one schema"],
   ["an empty list", [], "to be one schema"],
   ["a schema of a list", z.array(z.string()), "a schema of an object"],
@@ -89,14 +89,21 @@ it.each<[title: string, value: unknown, message: string]>([
     z.object({ at: z.date() }),
     "a schema that can be written as JSON schema",
   ],
-  ["a wrong `handleError`", toolStrategy(Zod, { handleError: 3 as never }), "`responseFormat.handleError`"],
+  [
+    "a wrong `handleError`",
+    () => toolStrategy(Zod, { handleError: 3 as never }),
+    "`responseFormat.handleError`",
+  ],
   [
     "a wrong `toolMessageContent`",
-    toolStrategy(Zod, { toolMessageContent: 3 as never }),
+    () => toolStrategy(Zod, { toolMessageContent: 3 as never }),
     "`responseFormat.toolMessageContent`",
   ],
 ])("%s is refused when the graph is built", (_, value, message) => {
-  const build = () => createAgentGraph({ model: "offline:", responseFormat: value as ResponseFormat });
+  const build = () => {
+    const responseFormat = typeof value === "function" ? value() : value;
+    return createAgentGraph({ model: "offline:", responseFormat: responseFormat as ResponseFormat });
+  };
   const error = { code: "INVALID_SETTING", message: expect.stringContaining(message) };
   expect(build).toThrow(expect.objectContaining(error));
 });

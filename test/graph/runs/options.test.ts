@@ -82,6 +82,17 @@ describe("createAgentGraph refuses", () => {
     ["checkpointSaver", "checkpointer"],
     ["interruptOn", "requireApproval"],
     ["recursionLimit", "maxIterations"],
+    ["maxSteps", "maxIterations"],
+    ["maxTurns", "maxIterations"],
+    ["stopWhen", "maxIterations"],
+    ["instructions", "systemPrompt"],
+    ["system", "systemPrompt"],
+    ["systemMessage", "systemPrompt"],
+    ["memory", "checkpointer"],
+    ["responseModel", "responseFormat"],
+    ["outputType", "responseFormat"],
+    ["toolApproval", "requireApproval"],
+    ["context", "contextSchema"],
   ])("the option %s, and says what was meant", (setting, meant) => {
     const message = `Unknown setting \`${setting}\`. Did you mean \`${meant}\`?`;
     expect(refusalOf({ [setting]: 3 })).toMatchObject({ setting, message });
@@ -95,6 +106,28 @@ describe("createAgentGraph refuses", () => {
     const error = refusalOf({ [setting]: value });
     expect(error).toMatchObject({ setting });
     expect(String(error)).toContain(`got \`"${value}"\`. Did you mean \`${meant}\`?`);
+  });
+
+  it.each([
+    [
+      "temperature",
+      'Give it to the class of the model, under its name there: `model: new ChatOpenAI({ model: "…", temperature: 0 })`.',
+    ],
+    ["preModelHook", "Use `middleware: [chatMiddleware(…)]`"],
+    ["postModelHook", "Use `middleware: [chatMiddleware(…)]`"],
+    ["wrapToolCall", "Use `middleware: [functionMiddleware(…)]`"],
+    ["beforeAgent", "Use `middleware: [agentMiddleware(…)]`"],
+    ["subagents", "Make each agent a tool"],
+    ["onFinish", "Read the events of the run from its stream"],
+    ["abortSignal", "Pass `signal` to `invoke` or `stream`."],
+    ["messages", "Pass `messages` to `invoke` or `stream`."],
+    ["interruptBefore", "use `requireApproval`"],
+  ])("the option %s of another library, and says what to do", (setting, way) => {
+    const error = refusalOf({ [setting]: 3 });
+    expect(error).toMatchObject({ setting });
+    expect(String(error)).toContain(`Unknown setting \`${setting}\`. `);
+    expect(String(error)).toContain(way);
+    expect(String(error)).not.toContain("Known settings");
   });
 
   it("an unknown option without a near match, and lists all options", () => {
