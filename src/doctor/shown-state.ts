@@ -28,6 +28,7 @@ export function threadOfState(
     content: Array.isArray(messages) ? { kind: "read", messages } : { kind: "none" },
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
+    goesOn: tasksIn(state.tasks).length > 0,
     otherChannels: Object.keys(others),
   };
 }

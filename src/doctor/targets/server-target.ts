@@ -153,6 +153,7 @@ export function threadsOfClient(
   return {
     target,
     canWrite: true,
+    knowsRuns: true,
     threads: (selection) => selectThreads(listThreads(threads, selection), selection),
     recent: async ({ limit, ...selection }, offset): Promise<readonly ListedThread[]> => {
       const page = { ...(limit !== undefined && { limit }), offset, select: LISTED_FIELDS };
@@ -240,9 +241,11 @@ async function* listThreads(threads: Threads, selection: ThreadSelection): Async
   for (const _ of ["first", "second"])
     for (let offset = 0; offset <= met.size; offset += PAGE) {
       const page = await searchThreads(threads, selection, { ...oldest, offset });
-      for (const { thread_id: threadId, updated_at } of page) {
+      for (const { thread_id: threadId, updated_at, status } of page) {
         if (met.has(threadId)) continue;
         met.add(threadId);
+        // The server calls a thread idle if its last run ended with nothing left to do.
+        if (selection.isUnfinished && status === "idle") continue;
         yield { threadId, namespace: "", changedAt: Date.parse(updated_at) };
       }
       if (page.length < PAGE) break;
@@ -287,8 +290,8 @@ async function readServedThread(
 ): Promise<StoredThread> {
   const gone = { ...threadOfList([], threadId), status: "error", content: GONE } as const;
   if (thread === undefined) return gone;
-  const { status, updated_at } = thread;
-  const unread = { ...gone, status, updatedAt: updated_at || undefined };
+  const { status, updated_at, metadata } = thread;
+  const unread = { ...gone, status, updatedAt: updated_at || undefined, metadata: { ...metadata } };
   // A busy thread may hold half of what its run writes, so it is not read.
   if (status === "busy") return { ...unread, content: { kind: "none" } };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
