@@ -32,12 +32,13 @@ export interface FinishOptions {
    */
   readonly lock?: ThreadLock | undefined;
   /**
-   * Contract: returns the options for the run of a thread, such as its `context`, or values for `configurable` from the
-   * thread's `metadata`. The thread's id and the signal are added. If it throws, the thread is reported as `failed`.
+   * Contract: returns, or resolves to, the options of a thread's run, such as its `context` or values for `configurable`.
+   * LangGraph does not store these, so look them up by the thread's id. The id and the signal are added. If it throws, the
+   * thread is reported as `failed`.
    *
    * @default none
    */
-  readonly config?: ((thread: UnfinishedThread) => RunnableConfig) | undefined;
+  readonly config?: ((thread: UnfinishedThread) => RunnableConfig | Promise<RunnableConfig>) | undefined;
 }
 
 interface OfThread {
@@ -178,7 +179,7 @@ async function finishOne(
   if (kind === "waiting") return { threadId, kind };
   const lost = new AbortController();
   try {
-    const given = config?.(thread) ?? {};
+    const given = (await config?.(thread)) ?? {};
     const own = { ...given.configurable, thread_id: threadId };
     const onLost = (cause: unknown) => lost.abort(lockLost({ configurable: own }, cause, true));
     const run = async (): Promise<FinishOutcome> => {

@@ -266,7 +266,6 @@ async function readThread(
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
     goesOn: hasTasks(tuple) || (shown?.tasks ?? []).length > 0,
-    metadata: { ...tuple.metadata },
     otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
     otherGraph,
     tellsStarts: true,

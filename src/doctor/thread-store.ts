@@ -266,8 +266,6 @@ export interface StoredThread {
    * Whether the latest checkpoint leads to a node, also if all its tasks have finished. Undefined: the store cannot tell.
    */
   readonly goesOn?: boolean | undefined;
-  /** What LangGraph stores with the latest checkpoint, or a server with the thread, such as the user's id. */
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
   /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
   /**

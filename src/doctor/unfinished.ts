@@ -29,7 +29,7 @@ export interface UnfinishedCall {
   readonly outcome: "returned" | "not-started" | "unknown" | "asked";
 }
 
-/** A thread whose last run ended without an end, as far as its store tells. It has no text of messages. */
+/** A thread whose last run ended without an end, as far as its store tells. */
 export interface UnfinishedThread {
   readonly threadId: string;
   /** The latest checkpoint; null if the store does not tell it. */
@@ -44,23 +44,22 @@ export interface UnfinishedThread {
    * - `unreadable`: the store cannot read the thread, so it may be unfinished.
    */
   readonly kind: "waiting" | "going-on" | "failed" | "stopped" | "unreadable";
-  /** One sentence that says why it is of this kind. It can have the text of a stored error. */
+  /** One sentence that says why it is of this kind. */
   readonly evidence: string;
+  /** The stored error; null if there is none. It can quote what a model or tool was given. */
+  readonly error: string | null;
   /** The nodes with which a next run would go on. Empty if the store does not tell them. */
   readonly nodes: readonly string[];
   /** What becomes of the calls without a result if the thread is continued without a new message. */
   readonly calls: readonly UnfinishedCall[];
   /** The questions to a human, as LangGraph has them. */
   readonly interrupts: readonly unknown[];
-  /** What is stored with the checkpoint, such as the values that its run had in `configurable`. */
-  readonly metadata: Readonly<Record<string, unknown>>;
   /** Why the thread belongs to another graph than the given one, in one sentence; null if nothing says so. */
   readonly otherGraph: string | null;
 }
 
 /** The options of `unfinishedThreads`. */
-export interface UnfinishedOptions
-  extends Pick<ThreadSelection, "threadIds" | "metadata" | "since" | "limit"> {
+export interface UnfinishedOptions extends Pick<ThreadSelection, "threadIds" | "since" | "limit"> {
   /**
    * How many milliseconds a thread must have been without a new checkpoint. Before that, its run may be going on. A
    * checkpoint is written only when a model or tool has returned, so choose more than the slowest takes. 0: every run
@@ -74,7 +73,6 @@ export const QUIET_MS = 600_000;
 
 const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
   threadIds: { schema: z.array(z.string()), expects: "a list of thread ids" },
-  metadata: { schema: z.record(z.string(), z.string()), expects: "an object of texts" },
   since: { schema: z.date(), expects: "a Date" },
   limit: countFrom(1),
   quietMs: countFrom(0),
@@ -150,7 +148,7 @@ export async function unfinishedIn(
     nodes: [...new Set(nodes)],
     calls: isUnread ? [] : callsIn(thread, interrupts),
     interrupts,
-    metadata: thread.metadata ?? {},
+    error: openTasks.find((task) => task.error !== undefined)?.error ?? null,
     otherGraph: thread.otherGraph ?? null,
   };
   if (isUnread) return { ...common, kind: "unreadable", evidence: content.reason };
@@ -170,9 +168,8 @@ export async function unfinishedIn(
     const evidence = `Its latest checkpoint is ${amount(seconds, "second")} old, so its run may be going on.`;
     return { ...common, kind: "going-on", evidence };
   }
-  const error = openTasks.find((task) => task.error !== undefined)?.error;
-  if (error !== undefined || status === "error")
-    return { ...common, kind: "failed", evidence: error ?? "The last run has stored an error." };
+  if (common.error !== null || status === "error")
+    return { ...common, kind: "failed", evidence: "The last run has stored an error." };
   const evidence = "Its last run ended early and stored no error: it was killed, cancelled or drained.";
   return { ...common, kind: "stopped", evidence };
 }

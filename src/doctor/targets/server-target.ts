@@ -290,8 +290,8 @@ async function readServedThread(
 ): Promise<StoredThread> {
   const gone = { ...threadOfList([], threadId), status: "error", content: GONE } as const;
   if (thread === undefined) return gone;
-  const { status, updated_at, metadata } = thread;
-  const unread = { ...gone, status, updatedAt: updated_at || undefined, metadata: { ...metadata } };
+  const { status, updated_at } = thread;
+  const unread = { ...gone, status, updatedAt: updated_at || undefined };
   // A busy thread may hold half of what its run writes, so it is not read.
   if (status === "busy") return { ...unread, content: { kind: "none" } };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
