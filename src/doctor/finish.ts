@@ -90,13 +90,16 @@ const RULES: Readonly<Record<keyof FinishOptions, Rule>> = {
  * @throws InvalidSettingError for an unknown option, an unusable value, or an agent without this protection.
  * @example
  * ```ts
- * import { MemorySaver } from "@langchain/langgraph";
+ * import { MemorySaver, RunControl } from "@langchain/langgraph";
  * import { createAgentGraph } from "langgraph-tether";
  * import { finishThreads, unfinishedThreads } from "langgraph-tether/doctor";
  *
  * const agent = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
  * const config = { configurable: { thread_id: "1" } };
- * await agent.updateState(config, { messages: [{ role: "user", content: "Hello!" }] }, "__start__");
+ * const control = new RunControl();
+ * control.requestDrain("the machine is replaced");
+ * const input = { messages: [{ role: "user", content: "Hello!" }] };
+ * await agent.invoke(input, { ...config, control }).catch(() => {});
  * for await (const { threadId, kind } of finishThreads(agent, unfinishedThreads(agent, { quietMs: 0 }))) {
  *   console.log(threadId, kind); // 1 finished
  * }

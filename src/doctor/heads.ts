@@ -2,7 +2,7 @@
 
 import { parseJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
-import { timeOfCheckpoint } from "../threads/langgraph/read-checkpoints.js";
+import { isOfUpdate, timeOfCheckpoint } from "../threads/langgraph/read-checkpoints.js";
 import type { Tables } from "../threads/saver/tables.js";
 import type { FoundThread, ThreadSelection } from "./thread-store.js";
 
@@ -43,6 +43,7 @@ export async function* headsOf(
     for (const row of rows) {
       if (Number(row["may_go_on"]) === 0) continue;
       const metadata = parseJson(String(row["metadata"]));
+      if (isUnfinished && isRecord(metadata) && isOfUpdate(metadata)) continue;
       yield {
         threadId: String(row["thread_id"]),
         namespace: String(row["checkpoint_ns"]),

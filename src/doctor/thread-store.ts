@@ -263,7 +263,8 @@ export interface StoredThread {
   /** The tasks with which a run of the thread would continue. Undefined: the store cannot tell, as for a bare list. */
   readonly openTasks: readonly OpenTask[] | undefined;
   /**
-   * Whether the latest checkpoint leads to a node, also if all its tasks have finished. Undefined: the store cannot tell.
+   * Whether a run has ended at a checkpoint that leads to a node, also if all its tasks have finished. An update of the
+   * state is no run. Undefined: the store cannot tell.
    */
   readonly goesOn?: boolean | undefined;
   /** The state's channels with a value, besides `messages`. */

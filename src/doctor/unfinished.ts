@@ -80,7 +80,7 @@ const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
 
 /**
  * Finds the threads that their last run left unfinished: killed, cancelled or failed in the middle of a turn, or waiting
- * for a human. It changes nothing. Over a `PostgresSaver` or `SqliteSaver`, one query finds them, and no message of a
+ * for a human. It changes nothing. A thread that an update of the state has changed since is not listed. Over a `PostgresSaver` or `SqliteSaver`, one query finds them, and no message of a
  * finished thread is read. `finishThreads` continues them.
  *
  * If `postgresThreadLock` locks the threads in the database of a `PostgresSaver`, a thread whose lock is held is
@@ -90,15 +90,18 @@ const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
  * @throws InvalidSettingError for an unknown option or an unusable value, or if there is no checkpointer.
  * @example
  * ```ts
- * import { MemorySaver } from "@langchain/langgraph";
+ * import { MemorySaver, RunControl } from "@langchain/langgraph";
  * import { createAgentGraph } from "langgraph-tether";
  * import { unfinishedThreads } from "langgraph-tether/doctor";
  *
  * const agent = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
  * const config = { configurable: { thread_id: "1" } };
- * await agent.updateState(config, { messages: [{ role: "user", content: "Hello!" }] }, "__start__");
+ * const control = new RunControl();
+ * control.requestDrain("the machine is replaced");
+ * const input = { messages: [{ role: "user", content: "Hello!" }] };
+ * await agent.invoke(input, { ...config, control }).catch(() => {});
  * for await (const { threadId, kind, nodes } of unfinishedThreads(agent, { quietMs: 0 })) {
- *   console.log(threadId, kind, nodes); // 1 stopped [ 'model' ]
+ *   console.log(threadId, kind, nodes); // 1 stopped [ '__start__' ]
  * }
  * ```
  */
@@ -136,8 +139,8 @@ export async function unfinishedIn(
 ): Promise<UnfinishedThread | undefined> {
   const { threadId, namespace, status, content, openTasks = [], endedRuns } = thread;
   const isUnread = content.kind === "unreadable";
-  const goesOn = isUnread || status === "busy" || thread.goesOn === true || openTasks.length > 0;
-  if (namespace !== "" || !goesOn) return undefined;
+  const { goesOn = openTasks.length > 0 } = thread;
+  if (namespace !== "" || !(goesOn || isUnread || status === "busy")) return undefined;
   const pending = endedRuns.findLast(({ fate }) => fate === "pending");
   const interrupts = pending?.interrupts ?? openTasks.flatMap((task) => task.interrupts);
   const nodes = thread.openTasks?.map(({ node }) => node) ?? pending?.nodes ?? [];

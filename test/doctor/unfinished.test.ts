@@ -155,6 +155,9 @@ describe("unfinishedThreads", () => {
       (await list(place, { ...NOW, ...options })).map(({ threadId }) => threadId).toSorted();
     expect(await idsOf({})).toEqual(["2", "3", "4"]);
     expect(await idsOf({ threadIds: ["1", "3"] })).toEqual(["3"]);
+    // Nobody's run has ended early there.
+    await agent.updateState(inThread("5"), user("imported") as never, "__start__");
+    expect(await idsOf({})).toEqual(["2", "3", "4"]);
     expect(await idsOf({ since: new Date(Date.now() + 3_600_000) })).toEqual([]);
     // A finished thread does not count, also where the store would have to read it.
     const all = async function* () {

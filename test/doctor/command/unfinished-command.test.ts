@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { RunControl } from "@langchain/langgraph";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { expect, it } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
@@ -22,7 +23,9 @@ async function makeThreads() {
   await agent.invoke(user("Hello"), inThread("finished"));
   await agent.invoke(user("ask"), inThread("waiting"));
   await agent.invoke(user("secret words"), inThread("failed")).catch(() => {});
-  await agent.updateState(inThread("stopped"), { messages: user("go").messages }, "__start__");
+  const control = new RunControl();
+  control.requestDrain("deploy");
+  await agent.invoke(user("go"), { ...inThread("stopped"), control }).catch(() => {});
   const { ts = "" } = (await saver.getTuple(inThread("stopped")))?.checkpoint ?? {};
   saver.db.close();
   /** An hour after the last write. */
