@@ -19,6 +19,7 @@ export type {
   ThreadReport,
 } from "./doctor/finding.js";
 export type { DiagnoseOptions } from "./doctor/findings.js";
+export { type FinishOptions, type FinishOutcome, finishThreads } from "./doctor/finish.js";
 export type { GraphThread, StoreThread, ThreadPlace } from "./doctor/graph-store.js";
 export { createGraphStore, type GraphStoreOptions } from "./doctor/graph-store.js";
 export type {
@@ -46,3 +47,9 @@ export type {
   ThreadWrite,
   WriteOutcome,
 } from "./doctor/thread-store.js";
+export {
+  type UnfinishedCall,
+  type UnfinishedOptions,
+  type UnfinishedThread,
+  unfinishedThreads,
+} from "./doctor/unfinished.js";

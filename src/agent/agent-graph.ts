@@ -30,6 +30,7 @@ import {
 } from "../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../threads/own-state.js";
 import { quickSaver } from "../threads/saver/quick-saver.js";
+import { lockLost } from "../threads/saver/thread-lock.js";
 import { boundedStore } from "../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
 import type { AgentPlan } from "./plan.js";
@@ -37,7 +38,7 @@ import { accessThread, watchThread } from "./run/access.js";
 import type { RunStart } from "./run/admit.js";
 import { recursionLimitFor } from "./run/budgets.js";
 import { admitUpdates } from "./run/input.js";
-import { inQueue, lockLost } from "./run/queue.js";
+import { inQueue } from "./run/queue.js";
 import { runAgent } from "./run/run.js";
 import { steerThread } from "./run/steer.js";
 import {

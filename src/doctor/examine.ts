@@ -122,8 +122,9 @@ function withId(result: ToolMessage, { group, place }: Pick<UnansweredCall, "gro
 
 /** What ended runs left, as the next run reads it. */
 export function leftoversOf({ endedRuns }: StoredThread) {
-  return endedRuns.map(({ history, written, ...run }) => ({
+  return endedRuns.map(({ history, written, noted = new Map(), ...run }) => ({
     ...run,
+    noted,
     history: messagesAmong(history),
     written: messagesAmong(written),
   }));

@@ -43,7 +43,9 @@ import {
   failuresOf,
   hasNewInput,
   hasTasks,
+  isOfUpdate,
   isOwnChannel,
+  mayGoOn,
   nodesToEnter,
   readDelta,
   sentNodes,
@@ -65,9 +67,11 @@ import {
 } from "../threads/langgraph/swap-channel.js";
 import { RunSaver } from "../threads/saver/run-saver.js";
 import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
+import { type Tables, tablesOf } from "../threads/saver/tables.js";
 import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
+import { headsOf } from "./heads.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
@@ -97,7 +101,7 @@ export interface GraphStoreOptions {
   /**
    * Contract: yields each selected thread once, without reading its messages. A database can do this in one query.
    *
-   * @default reads all the checkpointer's checkpoints, which is slow for a large database
+   * @default one query for a `PostgresSaver` or `SqliteSaver`; otherwise all checkpoints are read, which can be slow
    */
   readonly list?: ((selection: ThreadSelection) => AsyncIterable<ThreadRef>) | undefined;
   /** Contract: closes what `createGraphStore` was given. */
@@ -163,19 +167,27 @@ interface Opened {
 /** The same, for what was opened before. */
 export function storeOf(
   opened: Opened,
-  { target = "graph", list, close }: Omit<GraphStoreOptions, "graph" | "checkpointer">,
+  {
+    target = "graph",
+    list,
+    tables = tablesOf(opened.saver),
+    close,
+  }: Omit<GraphStoreOptions, "graph" | "checkpointer"> & { readonly tables?: Tables | undefined },
 ): ThreadStore {
   const { graph, saver } = opened;
+  const find = (selection: ThreadSelection) =>
+    tables === undefined ? listThreads(saver, selection) : headsOf(tables, selection, "by name");
   return {
     target,
     canWrite: graph !== undefined,
-    threads: (selection) => list?.(selection) ?? selectThreads(listThreads(saver, selection), selection),
+    threads: (selection) => list?.(selection) ?? selectThreads(find(selection), selection),
     read: (ref) => readThread(opened, ref),
     write: async (ref, write) => {
       if (graph === undefined) throw new Error("A thread is written through its graph, and none is named.");
       return writeThread({ graph, saver }, ref, write);
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
+    isLocked: tables?.isLocked,
     close: async () => close?.(),
   };
 }
@@ -186,16 +198,23 @@ export function storeOf(
  */
 async function* listThreads(
   saver: BaseCheckpointSaver,
-  { threadIds = [undefined] }: { readonly threadIds?: readonly (string | undefined)[] | undefined },
+  {
+    threadIds = [undefined],
+    isUnfinished = false,
+  }: Pick<ThreadSelection, "isUnfinished"> & {
+    readonly threadIds?: readonly (string | undefined)[] | undefined;
+  },
 ): AsyncGenerator<FoundThread> {
   const met = new Set<string>();
   for (const thread_id of threadIds)
-    for await (const { config, checkpoint, metadata } of saver.list({ configurable: { thread_id } })) {
+    for await (const tuple of saver.list({ configurable: { thread_id } })) {
+      const { config, checkpoint, metadata } = tuple;
       const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...config.configurable };
       const key = JSON.stringify([threadId, namespace]);
       // A thread's first listed checkpoint is its latest.
       if (typeof threadId !== "string" || met.has(key)) continue;
       met.add(key);
+      if (isUnfinished && !mayGoOn(tuple)) continue;
       const changedAt = Date.parse(checkpoint.ts);
       yield { threadId, namespace: String(namespace), changedAt, metadata: { ...metadata } };
     }
@@ -220,11 +239,11 @@ export interface GraphThread {
 }
 
 /** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
-function openGraph(given: unknown, checkpointer?: unknown): Opened {
+export function openGraph(given: unknown, checkpointer?: unknown, name = "graph") {
   const graph = compiledGraphOf(given);
   if (graph === undefined)
     throw InvalidSettingError.expected(
-      "graph",
+      name,
       "a compiled graph, or an agent that has one as its `graph`",
       given,
       " Call `compile()` first. If the module exports a function, pass what it returns.",
@@ -276,6 +295,7 @@ async function readThread(
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
+    goesOn: !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0),
     otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
     otherGraph,
     tellsStarts: true,
@@ -466,7 +486,7 @@ async function findEndedRuns(
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));
-    const { history, interrupts, nodes, unstarted, removed, headId, late, shown } = left;
+    const { history, interrupts, nodes, noted, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
     const otherChannels = [...writtenTo].filter(isOwnChannel);
     const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
@@ -474,7 +494,7 @@ async function findEndedRuns(
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What a state update took over may be gone again, for example after an undo.
-      { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, unstarted, nodes },
+      { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, noted, unstarted, nodes },
       // LangGraph drops these: only the next run with input puts them back.
       { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
     ];

@@ -3,7 +3,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
-import { recover } from "../threads/ended-runs.js";
+import { type Recovery, recover } from "../threads/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
@@ -27,20 +27,11 @@ export interface NextHistory {
 export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = nextMessage()): NextHistory {
   const stored = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
   const given = next === null ? stored : [...stored, next];
-  // What an update took over is in the thread, or somebody has removed it since. A result is never left out.
-  const runs = leftoversOf(thread).map((run) =>
-    run.fate === "applied" ? { ...run, written: run.written.filter(isResult) } : run,
-  );
-  const late = new Map(runs.map((run) => [run.checkpointId, run.late]));
-  const isOfAgent = thread.mendedBy === "middleware" || thread.mendedBy === "nobody";
-  const { messages: written, calls } = recover(given, next === null ? { runs } : { runs, late }, {
-    putsBack: isOfAgent ? "in-place" : "all",
-    asksAtOnce: next !== null,
-  });
+  const { messages: written, calls } = nextRecovery(thread, given, next !== null);
   // The reducer copies messages that another graph stored in another form.
   const sound = written.length === 0 ? given : reduceMessages(given, []).messages;
   const messages = written.length === 0 ? given : reduceMessages(sound, written).messages;
-  const mayGuess = !isOfAgent && thread.tellsStarts !== true && next !== null;
+  const mayGuess = !isOfAgent(thread) && thread.tellsStarts !== true && next !== null;
   const guessed = calls.flatMap(({ call, remains, result }) =>
     mayGuess && remains === undefined && call.kind !== "invalid" ? (result ?? []) : [],
   );
@@ -57,6 +48,30 @@ export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = n
     ),
   };
 }
+
+/**
+ * What the next run recovers.
+ *
+ * @param hasInput Whether the run begins with a message. Otherwise it continues the thread.
+ */
+export function nextRecovery(
+  thread: StoredThread,
+  history: readonly BaseMessage[],
+  hasInput: boolean,
+): Recovery {
+  // What an update took over is in the thread, or somebody has removed it since. A result is never left out.
+  const runs = leftoversOf(thread).map((run) =>
+    run.fate === "applied" ? { ...run, written: run.written.filter(isResult) } : run,
+  );
+  const late = new Map(runs.map((run) => [run.checkpointId, run.late]));
+  return recover(history, hasInput ? { runs, late } : { runs }, {
+    putsBack: isOfAgent(thread) ? "in-place" : "all",
+    asksAtOnce: hasInput,
+  });
+}
+
+/** Whether LangChain or LangGraph runs the thread. */
+const isOfAgent = ({ mendedBy }: StoredThread): boolean => mendedBy === "middleware" || mendedBy === "nobody";
 
 /** Nobody knows what the user will say. */
 export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });

@@ -4,6 +4,7 @@ import type { ThreadState } from "@langchain/langgraph-sdk";
 import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
 import { endsAfterModel } from "../threads/ended-runs.js";
+import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
 
 /** Older servers, and files, leave out fields. A file can hold anything. */
@@ -28,6 +29,7 @@ export function threadOfState(
     content: Array.isArray(messages) ? { kind: "read", messages } : { kind: "none" },
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
+    goesOn: !isOfUpdate(state.metadata ?? undefined) && tasksIn(state.tasks).length > 0,
     otherChannels: Object.keys(others),
   };
 }

@@ -23,6 +23,11 @@ export interface ThreadSelection {
   readonly status?: ThreadStatus | undefined;
   /** Only threads that were written at this time or later. */
   readonly since?: Date | undefined;
+  /**
+   * Only threads that their last run may have left unfinished. A store that would have to read a thread to tell keeps
+   * it. @default false
+   */
+  readonly isUnfinished?: boolean | undefined;
   /** How many threads at most. */
   readonly limit?: number | undefined;
 }
@@ -104,6 +109,13 @@ export interface ThreadStore {
    * one state.
    */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
+  /**
+   * Contract: changes nothing. Whether a process holds the thread's lock, as `postgresThreadLock` takes it. Undefined:
+   * the store does not have such locks.
+   */
+  readonly isLocked?: ((threadId: string) => Promise<boolean>) | undefined;
+  /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
+  readonly knowsRuns?: boolean | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
@@ -209,6 +221,11 @@ export interface EndedRun {
   readonly nodes: readonly string[];
   /** The places of calls that certainly did not start. Empty if the store does not tell them. */
   readonly unstarted: readonly string[];
+  /**
+   * What is noted of calls, by their places: they have started, or have asked a human since. Undefined: the store does
+   * not tell it.
+   */
+  readonly noted?: ReadonlyMap<string, "started" | "asked"> | undefined;
   /** What tools returned after the run had ended. Empty if the store does not tell it. */
   readonly late: readonly LateResult[];
   /** The message whose calls the run was about to run, or ran. Undefined: the store does not tell it. */
@@ -245,6 +262,11 @@ export interface StoredThread {
   readonly endedRuns: readonly EndedRun[];
   /** The tasks with which a run of the thread would continue. Undefined: the store cannot tell, as for a bare list. */
   readonly openTasks: readonly OpenTask[] | undefined;
+  /**
+   * Whether a run has ended at a checkpoint that leads to a node, also if all its tasks have finished. An update of the
+   * state is no run. Undefined: the store cannot tell.
+   */
+  readonly goesOn?: boolean | undefined;
   /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
   /**

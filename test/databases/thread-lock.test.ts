@@ -254,6 +254,20 @@ describe.skipIf(DATABASE_URL === undefined)("The lock of PostgreSQL", () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
+  it("is not waited for by whoever only tries, and keeps no connection then", async () => {
+    const pool = poolOf(2);
+    const lock = postgresThreadLock(pool);
+    const id = nextThread();
+    const release = await lock.acquire(id, never);
+    expect(await lock.tryAcquire?.(id, never)).toBeUndefined();
+    expect(pool.idleCount).toBe(1);
+    await release();
+    const taken = await lock.tryAcquire?.(id, never);
+    expect(await lock.tryAcquire?.(id, never)).toBeUndefined();
+    await taken?.();
+    await (await lock.acquire(id, never))();
+  });
+
   it("ends the wait at the abort, and the next one gets it", async () => {
     const lock = postgresThreadLock(poolOf(3));
     const id = nextThread();

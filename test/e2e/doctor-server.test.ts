@@ -93,6 +93,45 @@ describe("a LangGraph server", () => {
     await client.runs.cancel(busy, busyRun.run_id, true);
   });
 
+  it("lists what is unfinished: waiting, cancelled and busy threads", async () => {
+    const { client, url } = server;
+    const label = `unfinished-${process.pid}`;
+    const start = async (content: string) => {
+      const thread = await makeThread(label);
+      const { run_id } = await client.runs.create(thread, "unpaired", {
+        input: { messages: [human("h", content)] },
+      });
+      return { thread, stop: () => client.runs.cancel(thread, run_id, true) };
+    };
+    const finished = await makeThread(label);
+    await client.threads.updateState(finished, { values: { messages: DANGLING.slice(0, 1) } });
+    const waiting = await makeThread(label);
+    await send(waiting, "ask");
+    const [cancelled, busy] = [await start("wait"), await start("wait")];
+    for (const { thread } of [cancelled, busy])
+      await expect.poll(async () => (await client.threads.get(thread)).status).toBe("busy");
+    await cancelled.stop();
+    await expect.poll(async () => (await client.threads.get(cancelled.thread)).status).not.toBe("busy");
+    const { code, output } = await run([
+      "unfinished",
+      "--url",
+      url,
+      "--metadata",
+      `label=${label}`,
+      "--format",
+      "json",
+    ]);
+    await busy.stop();
+    const { threads } = JSON.parse(output);
+    const kinds = threads.map(({ threadId, kind }: { threadId: string; kind: string }) => [threadId, kind]);
+    expect(Object.fromEntries(kinds)).toEqual({
+      [waiting]: "waiting",
+      [cancelled.thread]: expect.stringMatching(/^(?:stopped|failed)$/),
+      [busy.thread]: "going-on",
+    });
+    expect(code).toBe(1);
+  });
+
   it.each([
     ["probe", "model", "info"],
     ["create_agent_tethered", "model_request", "info"],

@@ -1,13 +1,11 @@
 /** The runs and updates of each thread in this process, one after another. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { RunnableConfig } from "@langchain/core/runnables";
-import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
+import { ThreadConflictError } from "../../errors.js";
 import { forAllCopies } from "../../shared/for-all-copies.js";
-import { errorMessage } from "../../shared/is-error.js";
 import { madeOnce } from "../../shared/values.js";
-import { answered, deferred, untilAborted } from "../../shared/waiting.js";
-import type { ThreadLock } from "../../threads/saver/thread-lock.js";
+import { deferred, untilAborted } from "../../shared/waiting.js";
+import { mayWait, type ReleaseLock, type ThreadLock, takeLock } from "../../threads/saver/thread-lock.js";
 
 /** A thread of a checkpointer. Two checkpointers can have threads with the same id. */
 export interface Thread {
@@ -65,6 +63,7 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
   const queue = madeOnce(queues, saver, () => new Map<string, Promise<void>>());
   const previous = queue.get(threadId);
   if (previous !== undefined && concurrentRuns === "reject") throw busy(threadId, IS_REFUSED);
+  if (previous !== undefined && !mayWait(threadId)) throw busy(threadId, DOES_NOT_WAIT);
   const slot: Slot = { ...thread, isOver: false, outer };
   const { promise: ended, resolve } = deferred<void>();
   queue.set(threadId, ended);
@@ -73,38 +72,19 @@ async function takeSlot(thread: Thread, { concurrentRuns, signal, onLost }: Queu
     resolve();
     if (queue.get(threadId) === ended) queue.delete(threadId);
   };
-  let release: Release = () => {};
+  let release: ReleaseLock | undefined = async () => {};
   try {
     if (previous !== undefined) await untilAborted(previous, signal);
     if (typeof concurrentRuns === "object")
-      release = await acquire(concurrentRuns, threadId, signal ?? new AbortController().signal, onLost);
+      release = await takeLock(concurrentRuns, { threadId, signal, onLost, setting: "concurrentRuns" });
+    if (release === undefined) throw busy(threadId, DOES_NOT_WAIT);
   } catch (error) {
     // The next one still waits for the run before.
     (previous ?? Promise.resolve()).then(leaveQueue);
     throw error;
   }
-  return { slot, end: async () => Promise.resolve(release()).finally(leaveQueue) };
-}
-
-type Release = Awaited<ReturnType<ThreadLock["acquire"]>>;
-
-/** A lock that arrives after the abort is released at once. */
-async function acquire(
-  lock: ThreadLock,
-  ...[threadId, signal, onLost]: Parameters<ThreadLock["acquire"]>
-): Promise<Release> {
-  const coming = (async () => lock.acquire(threadId, signal, onLost))();
-  const release = await untilAborted(coming, signal).catch((error: unknown) => {
-    coming.then((late) => late()).catch(() => {});
-    throw error;
-  });
-  if (typeof release === "function")
-    return () => answered((async () => release())(), { what: "The lock of the thread", signal });
-  throw InvalidSettingError.expected(
-    "concurrentRuns.acquire()",
-    "the function that gives the lock back",
-    release,
-  );
+  const giveBack = release;
+  return { slot, end: async () => giveBack().finally(leaveQueue) };
 }
 
 /** Whether code runs inside a run of the thread. Another run or update there would wait for itself for ever. */
@@ -116,22 +96,11 @@ function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
 
 const WAITS_FOR_ITSELF =
   "is inside the run that goes on, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
+const DOES_NOT_WAIT = "does not wait for its end.";
 const IS_REFUSED =
   'has `concurrentRuns: "reject"`. Try again when the other run has ended, or use `"enqueue"`.';
 
 function busy(threadId: string, reason: string): ThreadConflictError {
   const message = `A run of the thread \`${threadId}\` goes on, and this one ${reason}`;
   return new ThreadConflictError("THREAD_BUSY", message, { threadId });
-}
-
-/** The error of a run whose lock another process can have. @param isInThread Whether the thread has its input. */
-export function lockLost(
-  { configurable }: RunnableConfig,
-  cause: unknown,
-  isInThread: boolean,
-): ThreadConflictError {
-  const threadId = String(configurable?.["thread_id"]);
-  const remedy = isInThread ? "Continue the thread with the input `null`." : "Send its input again.";
-  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${errorMessage(cause)}. Another process can have it, so the run was ended. ${remedy}`;
-  return new ThreadConflictError("THREAD_MOVED", message, { threadId, isInThread });
 }

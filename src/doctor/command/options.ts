@@ -16,6 +16,7 @@ export interface Options {
   readonly metadata?: readonly Pair[];
   readonly status?: ThreadStatus;
   readonly since?: string;
+  readonly quietFor?: string;
   readonly limit?: number;
   readonly dialect?: DialectName | "auto";
   readonly maxTokens?: number;
@@ -46,6 +47,9 @@ export function timeOf(text: string, now: number): number {
   if (count !== undefined) return now - Number(count) * UNITS[unit as keyof typeof UNITS];
   return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }
+
+/** Whether the text is a span such as `7d`. */
+export const isSpan = (text: string): boolean => timeOf(text, 0) <= 0;
 
 /** A group's given options, as they can be typed again, without secrets. Each text stays on one line. */
 export function typedOptions(command: Command, group: Group, { environment }: CommandIo): readonly string[] {

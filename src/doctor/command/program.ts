@@ -8,10 +8,11 @@ import type { CommandIo, ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
 import { runExplain } from "./explain-command.js";
 import { runInspect } from "./inspect-command.js";
-import { GROUPS, type Group, timeOf } from "./options.js";
+import { GROUPS, type Group, isSpan, timeOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { WIDTH } from "./text.js";
 import { runUndo } from "./undo-command.js";
+import { runUnfinished } from "./unfinished-command.js";
 
 /**
  * Contract: throws a CommanderError instead of ending the process.
@@ -90,6 +91,14 @@ const SELECT: readonly Option[] = [
   }),
   countOf("--limit <COUNT>", "Reads at most this many threads."),
 ];
+
+const QUIET_FOR = new Option(
+  "--quiet-for <SPAN>",
+  "A thread of a database that was written in this span may have a run that is going on. Default: 10m.",
+).argParser((text) => {
+  if (isSpan(text)) return text;
+  throw new InvalidArgumentError("Expected a span such as 0s, 30m or 12h.");
+});
 
 const DIALECT = new Option(
   "--dialect <NAME>",
@@ -186,6 +195,25 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       select: SELECT,
       rules: [DIALECT],
       write: REPAIR,
+      output: [FORMAT],
+    },
+  },
+  unfinished: {
+    run: runUnfinished,
+    summary: "lists threads that their last run left unfinished; never writes",
+    description: [
+      "Lists the threads whose last run was killed, was cancelled or failed in the middle of a turn, or that wait for a human, and says what becomes of their calls if the thread is continued. It only reads.",
+      "To finish them, call finishThreads of langgraph-tether/doctor with your agent.",
+      "Ends with 0 if no thread is unfinished, 1 if some are, 2 for a wrong option or target, 3 if some threads could not be read, 101 for a fault of its own.",
+    ],
+    examples: [
+      'npx langgraph-tether unfinished --postgres "$DATABASE_URL" --graph ./src/agent.ts:graph',
+      "npx langgraph-tether unfinished --sqlite threads.db --quiet-for 0s",
+      "npx langgraph-tether unfinished --url http://localhost:2024 --format json",
+    ],
+    options: {
+      target: optionsOfTargets(TARGETS.filter(({ canWrite }) => canWrite)),
+      select: [...SELECT.filter(({ long }) => long !== "--status"), QUIET_FOR],
       output: [FORMAT],
     },
   },

@@ -4,7 +4,13 @@ import { setImmediate } from "node:timers/promises";
 import { amount, count, printableLine } from "../../shared/text.js";
 import { BUSY_FOR_EVER } from "../finding.js";
 import { reasonOf, THREADS_AT_ONCE, UsageError } from "../targets/target.js";
-import { type StoredThread, type ThreadRef, type ThreadStore, threadOfList } from "../thread-store.js";
+import {
+  type StoredThread,
+  type ThreadRef,
+  type ThreadSelection,
+  type ThreadStore,
+  threadOfList,
+} from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { type Options, timeOf } from "./options.js";
 import { wrapText } from "./text.js";
@@ -32,12 +38,12 @@ const MOST_FAILURES = 5;
  */
 export async function readThreads<Result extends object>(
   store: ThreadStore,
-  options: Partial<Options>,
+  options: Partial<Options> & Pick<ThreadSelection, "isUnfinished">,
   io: CommandIo,
   work: (ref: ThreadRef, thread: StoredThread) => Result | Promise<Result>,
   take: (result: Result) => Promise<void>,
 ): Promise<Reading> {
-  const { thread, metadata, status, since, limit } = options;
+  const { thread, metadata, status, since, limit, isUnfinished } = options;
   const threadIds = thread && [...new Set(thread)];
   const selection = {
     threadIds,
@@ -45,6 +51,7 @@ export async function readThreads<Result extends object>(
     status,
     since: since === undefined ? undefined : new Date(timeOf(since, io.now())),
     limit,
+    isUnfinished,
   };
   const progress = startProgress(store.threads(selection), io);
   const seen = new Set<string>();
@@ -211,7 +218,7 @@ export async function startReport(
 export const headText = (command: string, target: string): string =>
   `tether ${command} · ${printableLine(target)}\n\n`;
 
-/** What is said about threads that are not repaired, by their count's name. */
+/** What is said about threads that are left, by their count's name. */
 const NOTES: Readonly<Record<string, (count: number) => string>> = {
   waiting: (count) => `${amount(count, "thread waits", "threads wait")} for a human. They are never changed.`,
   skipped: (count) =>

@@ -1,10 +1,9 @@
 /** The threads of a database with a LangGraph checkpointer's tables. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { parseJson } from "../../shared/json.js";
-import { isRecord } from "../../shared/values.js";
-import { timeOfCheckpoint } from "../../threads/langgraph/read-checkpoints.js";
+import type { Tables } from "../../threads/saver/tables.js";
 import { storeOf } from "../graph-store.js";
+import { headsOf, type Order } from "../heads.js";
 import { type FoundThread, selectThreads, type ThreadSelection, type ThreadStore } from "../thread-store.js";
 import { isGraphNamed, loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
@@ -23,15 +22,6 @@ export interface Database {
   readonly close: () => Promise<void>;
 }
 
-/** How a checkpointer's tables are queried. Each `?` stands for a value. */
-interface Tables {
-  readonly query: (sql: string, values: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
-  /** The name of the table of checkpoints. */
-  readonly checkpoints: string;
-  /** The rows of a JSON array of texts. */
-  readonly rowsOfArray: string;
-}
-
 /**
  * @param spec See `loadGraph`. The graph is loaded after the database opens, because a wrong address is found faster.
  */
@@ -45,8 +35,7 @@ export async function storeOfDatabase(
     const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
     const find = (selection: ThreadSelection, order: Order) =>
       selectThreads(headsOf(tables, selection, order), selection);
-    const list = (selection: ThreadSelection) => find(selection, "by name");
-    const store = storeOf({ graph, saver }, { target, list, close });
+    const store = storeOf({ graph, saver }, { target, tables, close });
     return {
       ...store,
       canWrite,
@@ -70,55 +59,5 @@ export async function storeOfDatabase(
   } catch (error) {
     await close();
     throw error;
-  }
-}
-
-/*
- * The threads of a database, without loading any messages.
- */
-
-const PAGE = 500;
-
-type Order = "by name" | "by time";
-
-/**
- * The latest checkpoint of each thread and subgraph, in name order, which other writes do not change; or each thread's,
- * the last changed first.
- *
- * Contract: reads page by page, and keeps one page.
- */
-async function* headsOf(
-  { query, checkpoints, rowsOfArray }: Tables,
-  { threadIds }: ThreadSelection,
-  order: Order,
-): AsyncGenerator<FoundThread> {
-  const among = threadIds === undefined ? "" : `AND thread_id IN (${rowsOfArray})`;
-  const ids = threadIds === undefined ? [] : [JSON.stringify(threadIds)];
-  let after = ["", ""];
-  for (let offset = 0; ; offset += PAGE) {
-    const [where, by, rest] =
-      order === "by name"
-        ? ["(thread_id, checkpoint_ns) > (?, ?)", "thread_id, checkpoint_ns", ""]
-        : ["checkpoint_ns = ''", "checkpoint_id DESC", `OFFSET ${offset}`];
-    const rows = await query(
-      `SELECT thread_id, checkpoint_ns, checkpoint_id, CAST(metadata AS TEXT) AS metadata FROM ${checkpoints}
-      JOIN (
-        SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM ${checkpoints}
-        WHERE ${where} ${among} GROUP BY thread_id, checkpoint_ns ORDER BY ${by} LIMIT ${PAGE} ${rest}
-      ) AS latest USING (thread_id, checkpoint_ns, checkpoint_id)
-      ORDER BY ${by}`,
-      order === "by name" ? [...after, ...ids] : ids,
-    );
-    for (const row of rows) {
-      const metadata = parseJson(String(row["metadata"]));
-      yield {
-        threadId: String(row["thread_id"]),
-        namespace: String(row["checkpoint_ns"]),
-        changedAt: timeOfCheckpoint(String(row["checkpoint_id"])),
-        metadata: isRecord(metadata) ? metadata : {},
-      };
-    }
-    if (rows.length < PAGE) return;
-    after = ["thread_id", "checkpoint_ns"].map((name) => String(rows.at(-1)?.[name]));
   }
 }

@@ -1,6 +1,7 @@
 /** The tables of `PostgresSaver`. */
 
 import type { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import { tablesInPostgres } from "../../threads/saver/tables.js";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   hideSecrets,
@@ -87,20 +88,10 @@ export async function openPostgres(
       if (UsageError.isInstance(error)) throw error;
       throw new UsageError(`The database ${target} cannot be opened: ${hide(reasonOf(firstOf(error)))}`);
     });
-  const query = async (sql: string, values: readonly unknown[]) => {
-    let count = 0;
-    const numbered = sql.replaceAll("?", () => `$${++count}`);
-    return (await pool.query(numbered, [...values])).rows;
-  };
-  const quoted = `"${schema.replaceAll('"', '""')}"`;
   return {
     target: schema === "public" ? target : `${target} (schema ${schema})`,
     saver: new Saver(pool, undefined, { schema }),
-    tables: {
-      query,
-      checkpoints: `${quoted}.checkpoints`,
-      rowsOfArray: "SELECT json_array_elements_text(CAST(? AS json))",
-    },
+    tables: tablesInPostgres(pool, schema),
     hide,
     close: () => pool.end(),
   };

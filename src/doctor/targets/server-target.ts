@@ -12,6 +12,7 @@ import { REMOVE_ALL_MESSAGES } from "../../history/message.js";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
+import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
 import {
   mendedBy,
   messagesInState,
@@ -153,6 +154,7 @@ export function threadsOfClient(
   return {
     target,
     canWrite: true,
+    knowsRuns: true,
     threads: (selection) => selectThreads(listThreads(threads, selection), selection),
     recent: async ({ limit, ...selection }, offset): Promise<readonly ListedThread[]> => {
       const page = { ...(limit !== undefined && { limit }), offset, select: LISTED_FIELDS };
@@ -240,13 +242,23 @@ async function* listThreads(threads: Threads, selection: ThreadSelection): Async
   for (const _ of ["first", "second"])
     for (let offset = 0; offset <= met.size; offset += PAGE) {
       const page = await searchThreads(threads, selection, { ...oldest, offset });
-      for (const { thread_id: threadId, updated_at } of page) {
+      for (const { thread_id: threadId, updated_at, status } of page) {
         if (met.has(threadId)) continue;
         met.add(threadId);
+        if (selection.isUnfinished && status === "idle" && (await isAtEnd(threads, threadId))) continue;
         yield { threadId, namespace: "", changedAt: Date.parse(updated_at) };
       }
       if (page.length < PAGE) break;
     }
+}
+
+/** Whether a thread has nothing left to do. A server also calls a thread idle whose run was cancelled. */
+async function isAtEnd(threads: Threads, threadId: string): Promise<boolean> {
+  const select: ThreadStateSelectField[] = ["next", "tasks", "metadata"];
+  const state = await threads.getState(threadId, undefined, { select }).catch(() => undefined);
+  if (state === undefined) return false;
+  const { next = [], tasks = [], metadata } = state;
+  return isOfUpdate(metadata ?? undefined) || next.length + tasks.length === 0;
 }
 
 /** Undefined if it was deleted after it was listed. */

@@ -5,6 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { replaceMethods } from "../../threads/langgraph/replace-methods.js";
+import { tablesInSqlite } from "../../threads/saver/tables.js";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   importPackage,
@@ -57,15 +58,7 @@ async function openSqlite(place: string, { canWrite, folder }: OpenContext): Pro
     target: `sqlite:${place}`,
     // On first use, the checkpointer creates its tables and changes the journal mode. The tables exist.
     saver: new SqliteSaver(replaceMethods(opened, { exec: () => {}, pragma: () => {} })),
-    tables: {
-      query: async (sql, values) =>
-        opened
-          .prepare(sql)
-          .all(...values)
-          .map(Object),
-      checkpoints: "checkpoints",
-      rowsOfArray: "SELECT value FROM json_each(?)",
-    },
+    tables: tablesInSqlite(opened),
     close: async () => opened.close(),
   };
 }

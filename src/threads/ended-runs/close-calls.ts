@@ -73,7 +73,7 @@ export interface ExaminedCall extends UnansweredCall {
 /** @param wasCut Whether the history ends where its last run was stopped. */
 export function examineCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Omit<Leftovers, "values" | "usage" | "shown" | "removed" | "rewritten">[],
+  leftovers: readonly Omit<Leftovers, "values" | "usage" | "shown" | "removed" | "rewritten" | "noted">[],
   history: readonly BaseMessage[],
   wasCut = false,
 ): ExaminedCall[] {

@@ -51,6 +51,8 @@ export interface Leftovers {
   readonly interrupts: readonly unknown[];
   /** The places of calls that were certainly not started. */
   readonly unstarted: readonly string[];
+  /** What the diary notes of calls, by their places: they have started, or have asked a human since. */
+  readonly noted: ReadonlyMap<string, "started" | "asked">;
   /** What the finished tasks wrote to own keys, in call order. */
   readonly values: Writes;
   /** What tools returned after the run had ended. */
@@ -281,7 +283,7 @@ async function readLeftovers(
   // The run ended before it had read its own input.
   if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, isRead)));
   const written = tasks.flatMap(({ messages }) => messages);
-  const { results, shown } = diaryOf(checkpoint);
+  const { notes, results, shown } = diaryOf(checkpoint);
   const known = new Set([...history, ...written].map(({ id }) => id));
   return {
     checkpointId: checkpoint.checkpoint.id,
@@ -297,6 +299,7 @@ async function readLeftovers(
     nodes: nodesToEnter(checkpoint),
     interrupts: waitingInterrupts(checkpoint),
     unstarted: await unstartedCalls(checkpoint, checkpoints),
+    noted: new Map([...notes].map(([place, { start, wait }]) => [place, start > wait ? "started" : "asked"])),
   };
 }
 

@@ -27,7 +27,7 @@ export interface EndedRuns {
 }
 
 export type EndedRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
-type Untold = "values" | "usage" | "shown" | "rewritten";
+type Untold = "noted" | "values" | "usage" | "shown" | "rewritten";
 
 /** How a run, or whoever foretells it, recovers. */
 export interface RecoveryPolicy {

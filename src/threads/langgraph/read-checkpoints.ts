@@ -449,6 +449,24 @@ export function hasTasks(tuple: StoredState): boolean {
   return hasNewInput(tuple) || nodesToEnter(tuple).length + sentNodes(tuple).length > 0;
 }
 
+/** Whether somebody has written a checkpoint between runs. It leads to nodes, but no run has ended early there. */
+export function isOfUpdate(metadata: object | undefined): boolean {
+  const source = textIn(metadata, "source");
+  return source === "update" || source === "fork";
+}
+
+/**
+ * Whether a checkpoint's run may have something left to do, of whatever graph. A graph's own edges can lead to nodes
+ * through other channels than the above. LangGraph's names have a colon or begin with underscores.
+ */
+export function mayGoOn({ checkpoint: { channel_values }, metadata }: CheckpointTuple): boolean {
+  if (isOfUpdate(metadata)) return false;
+  const isEmpty = (value: unknown) => Array.isArray(value) && value.length === 0;
+  return Object.entries(channel_values).some(
+    ([name, value]) => (name.includes(":") || name.startsWith("__")) && !isEmpty(value),
+  );
+}
+
 /** The time between 1970 and the beginning of the Gregorian calendar, where a UUID's time begins. */
 const GREGORIAN_OFFSET_MS = 12_219_292_800_000;
 

@@ -1,10 +1,14 @@
 /** A lock on threads that several processes share, and one that PostgreSQL holds. */
 
+import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
-import { InvalidSettingError } from "../../errors.js";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
 import { hintAtClass } from "../../shared/check-settings.js";
-import { hasMethods } from "../../shared/values.js";
-import { untilAborted, withDeadline } from "../../shared/waiting.js";
+import { forAllCopies } from "../../shared/for-all-copies.js";
+import { errorMessage } from "../../shared/is-error.js";
+import { hasMethods, isRecord } from "../../shared/values.js";
+import { answered, untilAborted, withDeadline } from "../../shared/waiting.js";
 
 /** A lock on threads that several processes share. */
 export interface ThreadLock {
@@ -22,6 +26,15 @@ export interface ThreadLock {
     signal: AbortSignal,
     onLost?: (cause: unknown) => void,
   ): Promise<() => void | Promise<void>>;
+  /**
+   * Contract: the same, but resolves to undefined if another process holds the lock. `finishThreads` skips such a
+   * thread. Without this method, it waits for the lock.
+   */
+  tryAcquire?(
+    threadId: string,
+    signal: AbortSignal,
+    onLost?: (cause: unknown) => void,
+  ): Promise<(() => void | Promise<void>) | undefined>;
 }
 
 /** The parts of a `Pool` from the package `pg` that are used. */
@@ -96,42 +109,58 @@ export function postgresThreadLock(pool: LockPool): ThreadLock {
     );
   if (!hasMethods(pool, "connect"))
     throw InvalidSettingError.expected("pool", "a `Pool` of the package `pg`", pool, hintAtClass(pool));
-  return {
-    async acquire(threadId, signal, onLost) {
-      const client = await connect(pool, threadId, signal);
-      let isHeld = false;
-      // The server releases the lock of a connection that breaks.
-      const lose = (error: Error): void => void (isHeld && onLost?.(error));
-      client.on("error", lose);
-      const leave = (isBroken: boolean): void => {
-        // A closed client's socket can still report an error.
-        if (!isBroken) client.removeListener("error", lose);
-        client.release(isBroken);
-      };
-      const key = lockKey("lock", "run", threadId);
+  const take = async (
+    statement: string,
+    ...[threadId, signal, onLost]: Parameters<ThreadLock["acquire"]>
+  ): Promise<(() => Promise<void>) | undefined> => {
+    const client = await connect(pool, threadId, signal);
+    let isHeld = false;
+    // The server releases the lock of a connection that breaks.
+    const lose = (error: Error): void => void (isHeld && onLost?.(error));
+    client.on("error", lose);
+    const leave = (isBroken: boolean): void => {
+      // A closed client's socket can still report an error.
+      if (!isBroken) client.removeListener("error", lose);
+      client.release(isBroken);
+    };
+    const key = lockKey("lock", "run", threadId);
+    let answer: unknown;
+    try {
+      await untilAborted(client.query(SET_UP, [JSON.stringify(SESSION_SETTINGS)]), signal);
+      answer = await untilAborted(client.query(statement, [key]), signal);
+    } catch (error) {
+      leave(true);
+      throw error;
+    }
+    if (isRefused(answer)) {
+      leave(false);
+      return undefined;
+    }
+    isHeld = true;
+    return async () => {
+      isHeld = false;
       try {
-        await untilAborted(client.query(SET_UP, [JSON.stringify(SESSION_SETTINGS)]), signal);
-        await untilAborted(client.query("SELECT pg_advisory_lock($1)", [key]), signal);
-      } catch (error) {
+        await withDeadline(() => client.query("SELECT pg_advisory_unlock($1)", [key]), {
+          signal: undefined,
+          timeoutMs: LONGEST_RELEASE,
+          timeoutError: () => new Error("The server does not give the lock back."),
+        });
+        leave(false);
+      } catch {
         leave(true);
-        throw error;
       }
-      isHeld = true;
-      return async () => {
-        isHeld = false;
-        try {
-          await withDeadline(() => client.query("SELECT pg_advisory_unlock($1)", [key]), {
-            signal: undefined,
-            timeoutMs: LONGEST_RELEASE,
-            timeoutError: () => new Error("The server does not give the lock back."),
-          });
-          leave(false);
-        } catch {
-          leave(true);
-        }
-      };
-    },
+    };
   };
+  return {
+    acquire: async (...given) => (await take("SELECT pg_advisory_lock($1)", ...given)) ?? (() => {}),
+    tryAcquire: (...given) => take("SELECT pg_try_advisory_lock($1) AS taken", ...given),
+  };
+}
+
+/** Whether the server has not given the lock, because another session holds it. */
+function isRefused(answer: unknown): boolean {
+  const rows: unknown = isRecord(answer) ? answer["rows"] : undefined;
+  return Array.isArray(rows) && Object(rows[0]).taken === false;
 }
 
 /** A client of `pg` has `connect` too, but it resolves to nothing. Only clients can escape literals. */
@@ -166,4 +195,71 @@ async function connect(pool: LockPool, threadId: string, signal: AbortSignal): P
 export function lockKey(...names: readonly string[]): bigint {
   const key = JSON.stringify(["langgraph-tether", ...names]);
   return createHash("sha256").update(key).digest().readBigInt64BE();
+}
+
+/*
+ * How a run takes a lock.
+ */
+
+export type ReleaseLock = () => Promise<void>;
+
+interface Taking {
+  readonly threadId: string;
+  readonly signal: AbortSignal | undefined;
+  readonly onLost?: ((cause: unknown) => void) | undefined;
+  /** The setting that has the lock, for errors. */
+  readonly setting: string;
+}
+
+/**
+ * Takes a thread's lock. Undefined: another process holds it, and this run does not wait. A lock that arrives after the
+ * abort is released at once.
+ *
+ * @throws The abort's reason, the lock's error, or InvalidSettingError if it gives no function.
+ */
+export async function takeLock(
+  lock: ThreadLock,
+  { threadId, signal, onLost, setting }: Taking,
+): Promise<ReleaseLock | undefined> {
+  const patience = signal ?? new AbortController().signal;
+  const triesOnly = !mayWait(threadId) && lock.tryAcquire !== undefined;
+  const coming = (async () =>
+    triesOnly ? lock.tryAcquire?.(threadId, patience, onLost) : lock.acquire(threadId, patience, onLost))();
+  const release = await untilAborted(coming, signal).catch((error: unknown) => {
+    coming.then((late) => late?.()).catch(() => {});
+    throw error;
+  });
+  if (release === undefined && triesOnly) return undefined;
+  if (typeof release === "function")
+    return async () => answered((async () => release())(), { what: "The lock of the thread", signal });
+  throw InvalidSettingError.expected(
+    `${setting}.${triesOnly ? "tryAcquire" : "acquire"}()`,
+    "the function that gives the lock back",
+    release,
+  );
+}
+
+/** The thread that the work around continues only if it can do so at once. */
+const impatient = forAllCopies("impatient", () => new AsyncLocalStorage<string>());
+
+/** Work whose runs of this thread are refused with `THREAD_BUSY` if another run of it goes on. */
+export function withoutWaiting<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
+  return impatient.run(threadId, work);
+}
+
+/** Whether a run of this thread may wait for others. */
+export function mayWait(threadId: string): boolean {
+  return impatient.getStore() !== threadId;
+}
+
+/** The error of a run whose lock another process can have. @param isInThread Whether the thread has its input. */
+export function lockLost(
+  { configurable }: RunnableConfig,
+  cause: unknown,
+  isInThread: boolean,
+): ThreadConflictError {
+  const threadId = String(configurable?.["thread_id"]);
+  const remedy = isInThread ? "Continue the thread with the input `null`." : "Send its input again.";
+  const message = `The lock of the thread \`${threadId}\` was lost while its run went on: ${errorMessage(cause)}. Another process can have it, so the run was ended. ${remedy}`;
+  return new ThreadConflictError("THREAD_MOVED", message, { threadId, isInThread });
 }

@@ -1,0 +1,106 @@
+/** `unfinished`: lists the threads that their last run left unfinished. It never writes. */
+
+import type { Command } from "commander";
+import { amount, count, printableLine } from "../../shared/text.js";
+import { withTarget } from "../targets/targets.js";
+import { askedTools, QUIET_MS, type UnfinishedThread, unfinishedIn } from "../unfinished.js";
+import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
+import { lacksGraph, type Options, timeOf } from "./options.js";
+import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
+import { wrapText } from "./text.js";
+
+export async function runUnfinished(command: Command, io: CommandIo): Promise<ExitCode> {
+  const options = command.opts<Options>();
+  const { quietFor } = options;
+  const quietMs = quietFor === undefined ? QUIET_MS : -timeOf(quietFor, 0);
+  return withTarget(options, { ...io, canWrite: false }, async (store) => {
+    const now = io.now();
+    const printer = await startReport("unfinished", { target: store.target }, options, io);
+    const counts = { ...NO_COUNTS };
+    const reading = await readThreads(
+      store,
+      { ...options, isUnfinished: true },
+      io,
+      async (_, thread) => ({ found: await unfinishedIn(store, thread, { quietMs, now }) }),
+      async ({ found }) => {
+        if (found === undefined) return;
+        counts[KINDS[found.kind]] += 1;
+        // They can have texts of messages.
+        const { interrupts, error: _, ...fields } = found;
+        const questions = { count: interrupts.length, tools: askedTools(found) };
+        await printer.thread({ ...fields, questions }, threadText(found, now));
+      },
+    );
+    const { unreadable, ...unfinished } = counts;
+    const all = Object.values(unfinished).reduce((sum, each) => sum + each, 0);
+    const isPart = unreadable > 0 || !isComplete(reading);
+    const outcome = isPart ? "partly-read" : all > 0 ? "unfinished" : "finished";
+    const withoutGraph = lacksGraph(command, io);
+    const verdict =
+      all === 0 ? "No thread is unfinished." : `${amount(all, "thread is", "threads are")} unfinished`;
+    const kinds = Object.entries(unfinished).flatMap(([name, each]) =>
+      each === 0 ? [] : `${count(each)} ${WORDS[name as keyof typeof WORDS]}`,
+    );
+    await printer.end(
+      { outcome, counts, withoutGraph, ...reading },
+      (withoutGraph ? WITHOUT_GRAPH : "") +
+        notesText({ unreadable }, reading) +
+        `${wrapText(all === 0 ? verdict : `${verdict}: ${kinds.join(", ")}.`, "  ")}\n`,
+    );
+    return isPart ? EXIT.partlyRead : all > 0 ? EXIT.findings : EXIT.sound;
+  });
+}
+
+const WITHOUT_GRAPH = noteText(
+  "No graph is named, so it is not known where its nodes stop for a human. Name it: --graph ./src/agent.ts:graph",
+);
+
+const NO_COUNTS = { waiting: 0, goingOn: 0, failed: 0, stopped: 0, unreadable: 0 };
+
+const KINDS = {
+  waiting: "waiting",
+  "going-on": "goingOn",
+  failed: "failed",
+  stopped: "stopped",
+  unreadable: "unreadable",
+} as const;
+
+const WORDS = {
+  waiting: "waiting for a human",
+  goingOn: "may be going on",
+  failed: "failed",
+  stopped: "stopped early",
+} as const;
+
+const MARKS = { waiting: "·", "going-on": "·", failed: "✗", stopped: "!", unreadable: "✗" } as const;
+
+const OUTCOMES = {
+  returned: "its result is saved",
+  "not-started": "did not start, runs",
+  unknown: "outcome unknown, is not run again",
+  asked: "a human is asked",
+} as const;
+
+function threadText(thread: UnfinishedThread, now: number): string {
+  const { threadId, kind, evidence, nodes, calls, updatedAt, otherGraph } = thread;
+  const words = kind === "unreadable" ? "cannot be read" : WORDS[KINDS[kind]];
+  const age = updatedAt === null ? "" : ` · ${ageText(now - Date.parse(updatedAt))}`;
+  const tools = askedTools(thread);
+  const asks = tools.length === 0 ? "" : ` (${tools.join(", ")})`;
+  const lines = [
+    otherGraph ?? evidence,
+    nodes.length === 0 ? "" : `A next run goes on at ${nodes.join(", ")}.`,
+    ...calls.map(({ tool, callId, outcome }) => `${tool} (${callId}): ${OUTCOMES[outcome]}`),
+  ];
+  const shown = lines.filter((line) => line !== "").map((line) => wrapText(printableLine(line), "      "));
+  return `${[`  ${MARKS[kind]} ${printableLine(threadId)} · ${words}${asks}${age}`, ...shown].join("\n")}\n`;
+}
+
+function ageText(milliseconds: number): string {
+  const seconds = Math.max(0, Math.round(milliseconds / 1000));
+  if (seconds < 120) return `${seconds} s ago`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min ago`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48 ? `${hours} h ago` : `${Math.round(hours / 24)} days ago`;
+}

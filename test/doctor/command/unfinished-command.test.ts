@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { RunControl } from "@langchain/langgraph";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { expect, it } from "vitest";
+import { createAgentGraph } from "../../../src/index.js";
+import { calls, FunctionModel } from "../../support/models.js";
+import { inThread, user } from "../../support/thread.js";
+import { createProbe } from "../../support/tools.js";
+import { makeFolder, run } from "./command-line.js";
+
+/** A file with a thread that was stopped, one that waits for a human, and one that is finished. */
+async function makeThreads() {
+  const folder = makeFolder();
+  const saver = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  const { fast, deaf } = createProbe();
+  const model = new FunctionModel(({ messages }) => {
+    const last = messages.at(-1);
+    if (last?.text === "ask") return calls(["fast", { secret: "fish" }]);
+    return last?.text === "secret words" ? new Error("secret words") : "Hello.";
+  });
+  const parts = { model, tools: [fast, deaf], checkpointer: saver, requireApproval: ["fast"] };
+  const agent = createAgentGraph(parts);
+  await agent.invoke(user("Hello"), inThread("finished"));
+  await agent.invoke(user("ask"), inThread("waiting"));
+  await agent.invoke(user("secret words"), inThread("failed")).catch(() => {});
+  const control = new RunControl();
+  control.requestDrain("deploy");
+  await agent.invoke(user("go"), { ...inThread("stopped"), control }).catch(() => {});
+  const { ts = "" } = (await saver.getTuple(inThread("stopped")))?.checkpoint ?? {};
+  saver.db.close();
+  /** An hour after the last write. */
+  const now = () => Date.parse(ts) + 3_600_000;
+  const over = (...args: string[]) => run(["unfinished", "--sqlite", "threads.db", ...args], { folder, now });
+  return over;
+}
+
+it("lists what is unfinished, without texts, and ends with 1", async () => {
+  const over = await makeThreads();
+  const { code, output } = await over();
+  expect(code).toBe(1);
+  expect(output.split("\n")).toEqual([
+    "tether unfinished · sqlite:threads.db",
+    "",
+    "  ✗ failed · failed · 60 min ago",
+    "      The last run has stored an error.",
+    "  ! stopped · stopped early · 60 min ago",
+    "      Its last run ended early and stored no error: it was killed, cancelled or",
+    "      drained.",
+    "  · waiting · waiting for a human (fast) · 60 min ago",
+    "      It asks 1 question.",
+    "      fast (call_1): a human is asked",
+    "",
+    "  · No graph is named, so it is not known where its nodes stop for a human. Name",
+    "    it: --graph ./src/agent.ts:graph",
+    "  3 threads are unfinished: 1 waiting for a human, 1 failed, 1 stopped early.",
+    "",
+  ]);
+});
+
+it("says that a run may be going on where the thread was written in this span", async () => {
+  const over = await makeThreads();
+  const { code, output } = await over("--format", "json", "--quiet-for", "2h");
+  expect(code).toBe(1);
+  const report = JSON.parse(output);
+  expect(report).toMatchObject({ outcome: "unfinished", counts: { goingOn: 2, waiting: 1, stopped: 0 } });
+  expect(report.threads[2]).toMatchObject({ questions: { count: 1, tools: ["fast"] } });
+  expect(output).not.toContain("secret");
+  expect(output).not.toContain("fish");
+});
+
+it("ends with 0 if nothing is unfinished, and with 2 for a wrong span", async () => {
+  const over = await makeThreads();
+  expect(await over("--thread", "finished")).toMatchObject({
+    code: 0,
+    output: expect.stringContaining("No thread is unfinished."),
+  });
+  expect(await over("--quiet-for", "2026-01-31")).toMatchObject({
+    code: 2,
+    errors: expect.stringContaining("Expected a span such as 0s, 30m or 12h."),
+  });
+});
