@@ -295,6 +295,7 @@ async function readThread(
     content: contentOf(messages, own),
     endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
+    end: diaryOf(tuple).ends.at(-1)?.outcome,
     goesOn: !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0),
     otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
     otherGraph,

@@ -267,6 +267,8 @@ export interface StoredThread {
    * state is no run. Undefined: the store cannot tell.
    */
   readonly goesOn?: boolean | undefined;
+  /** How the run ended that has noted it at the latest checkpoint. Undefined: none has, or the store cannot tell. */
+  readonly end?: string | undefined;
   /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
   /**

@@ -1,7 +1,7 @@
 /**
  * Threads that their last run left unfinished, and what a next run would do with them. It says no more than what is
- * stored: LangGraph does not note that a run began, so nothing tells a killed run from a cancelled one, or from one
- * whose tool still works. A lock, a server or the time since the last write can tell more.
+ * stored. LangGraph does not note that a run began or was cancelled. This library notes how a run ended that is neither
+ * done nor asks a human, so a killed run has no note. A lock, a server or the time since the last write can tell more.
  */
 
 import { z } from "zod/v4";
@@ -39,11 +39,12 @@ export interface UnfinishedThread {
   /**
    * - `waiting`: a human is asked, or the graph stops before its next node. Only an answer continues it.
    * - `going-on`: its run may be going on: see `evidence`.
-   * - `failed`: the run failed or was aborted, and LangGraph has stored the error.
-   * - `stopped`: the run was killed, cancelled or drained. Nothing that is stored tells which.
+   * - `cancelled`: the run was aborted, or nobody read its stream any more, and it has noted that.
+   * - `failed`: the run failed, and it or LangGraph has stored that.
+   * - `stopped`: nothing tells how the run ended. Its process was killed, or an agent without this library ran it.
    * - `unreadable`: the store cannot read the thread, so it may be unfinished.
    */
-  readonly kind: "waiting" | "going-on" | "failed" | "stopped" | "unreadable";
+  readonly kind: "waiting" | "going-on" | "cancelled" | "failed" | "stopped" | "unreadable";
   /** One sentence that says why it is of this kind. */
   readonly evidence: string;
   /** The stored error; null if there is none. It can quote what a model or tool was given. */
@@ -101,7 +102,7 @@ const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
  * const input = { messages: [{ role: "user", content: "Hello!" }] };
  * await agent.invoke(input, { ...config, control }).catch(() => {});
  * for await (const { threadId, kind, nodes } of unfinishedThreads(agent, { quietMs: 0 })) {
- *   console.log(threadId, kind, nodes); // 1 stopped [ '__start__' ]
+ *   console.log(threadId, kind, nodes); // 1 cancelled [ '__start__' ]
  * }
  * ```
  */
@@ -164,6 +165,10 @@ export async function unfinishedIn(
   // A server also says so of a run that was cancelled.
   if (status === "interrupted" && store.knowsRuns !== true)
     return { ...common, kind: "waiting", evidence: "Its graph stops before the next node." };
+  if (thread.end === "cancelled")
+    return { ...common, kind: "cancelled", evidence: "The last run has noted that it was cancelled." };
+  if (thread.end === "failed")
+    return { ...common, kind: "failed", evidence: "The last run has noted that it failed." };
   const age = now - Date.parse(thread.updatedAt ?? "");
   // The clock of another machine can be ahead.
   if (store.knowsRuns !== true && age < quietMs) {
@@ -173,7 +178,8 @@ export async function unfinishedIn(
   }
   if (common.error !== null || status === "error")
     return { ...common, kind: "failed", evidence: "The last run has stored an error." };
-  const evidence = "Its last run ended early and stored no error: it was killed, cancelled or drained.";
+  const evidence =
+    "Nothing tells how its last run ended: its process was killed, or it was run without this library.";
   return { ...common, kind: "stopped", evidence };
 }
 

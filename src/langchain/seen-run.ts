@@ -12,7 +12,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { safely } from "../shared/json.js";
 import { defined, isRecord, madeOnce } from "../shared/values.js";
 import { onAbort } from "../shared/waiting.js";
-import { noteTold, tellKilledRun, usageOfResponses } from "../threads/ended-runs.js";
+import { noteEnd, tellKilledRun, usageOfResponses } from "../threads/ended-runs.js";
 import { publishEvent } from "../threads/events.js";
 import { hasTasks, isAsked, isFailed, type StoredState } from "../threads/langgraph/read-checkpoints.js";
 import {
@@ -62,6 +62,8 @@ export class SeenRun {
     this.#config = config;
     this.#latestId = watchRun(config, {
       saved: (state) => this.#noteSaved(state),
+      // LangGraph aborts the other tasks afterwards.
+      writing: (writes) => isFailed(writes) && this.#end("failed"),
       written: (writes) => this.#noteWrites(writes),
       lost: () => this.#end("failed"),
     });
@@ -86,7 +88,7 @@ export class SeenRun {
     if (signal !== undefined) setMaxListeners(0, signal);
     // It aborts with the run, and if another task of the superstep fails.
     if (signal !== undefined)
-      onAbort(signal, () => this.#end(externalSignalOf(config)?.aborted ? "cancelled" : "failed"));
+      onAbort(signal, () => this.#end(externalSignalOf(config)?.aborted === false ? "failed" : "cancelled"));
     const isFirst = !this.#hasBegun;
     this.#hasBegun = true;
     if (isFirst && mayHaveLeft) {
@@ -119,7 +121,6 @@ export class SeenRun {
   }
 
   #noteWrites(writes: Parameters<typeof isAsked>[0]): void {
-    if (isFailed(writes)) this.#end("failed");
     this.#asks ||= isAsked(writes);
     this.#endIfAsking();
   }
@@ -135,9 +136,9 @@ export class SeenRun {
       const event = publishEvent(this.#config, { ...defined({ checkpointId }), ...end });
       // The stream can be closed.
       safely(() => this.#config.writer?.(event));
-      const isKnown = outcome === "done" || outcome === "waiting";
-      if (!isKnown && end.usage !== undefined)
-        noteTold(end.runId, this.#config, checkpointId).catch(() => {});
+      if (outcome === "done" || outcome === "waiting") return;
+      const { runId, usage } = end;
+      noteEnd({ runId, outcome, hasUsed: usage !== undefined }, this.#config, checkpointId).catch(() => {});
     });
   }
 }

@@ -6,7 +6,7 @@
  * - `start` and `wait`: a call's tool starts, or it asks a human and will be run again with the answer.
  * - `result`: what a tool returned after the abort or the end of its run.
  * - `shown`: the text of a response that clients saw before its run was aborted.
- * - `told`: how a run ended, and what it used, was told.
+ * - `end`: how a run ended, unless its checkpoint tells that it is done or asks a human.
  *
  * The id of an entry is derived from what it says, so writing it again changes nothing.
  */
@@ -38,6 +38,13 @@ export interface LateResult {
   readonly rewritten?: ReadonlySet<string> | undefined;
 }
 
+/** How a run ended, and whether it had used anything. */
+export interface NotedEnd {
+  readonly runId: string;
+  readonly outcome: string;
+  readonly hasUsed: boolean;
+}
+
 /** How often a call's tool started, and how often it asked a human. */
 interface Notes {
   readonly start: number;
@@ -50,11 +57,11 @@ interface Diary {
   readonly results: readonly LateResult[];
   /** The texts that clients saw, with their messages' ids. */
   readonly shown: readonly { readonly id: string; readonly text: string }[];
-  /** The ids of the runs whose end was told. */
-  readonly told: ReadonlySet<string>;
+  /** How runs ended whose ends were told. */
+  readonly ends: readonly NotedEnd[];
 }
 
-type Kind = "start" | "wait" | "result" | "shown" | "told";
+type Kind = "start" | "wait" | "result" | "shown" | "end";
 
 /** An entry is about a call's place, a message's id or a run's. */
 type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
@@ -63,7 +70,7 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
   const notes = new Map<string, { start: number; wait: number }>();
   const results: LateResult[] = [];
   const shown: { id: string; text: string }[] = [];
-  const told = new Set<string>();
+  const ends: NotedEnd[] = [];
   for (const entry of writesBeside(tuple, DIARY)) {
     const [about, kind, content]: readonly unknown[] = Array.isArray(entry) ? entry : [];
     if (typeof about !== "string") continue;
@@ -74,9 +81,11 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
       results.push({ place: about, result, values: recordsIn(values).flatMap(Object.entries) });
     const text = kind === "shown" ? textIn(content, "text") : undefined;
     if (text !== undefined) shown.push({ id: about, text });
-    if (kind === "told") told.add(about);
+    const outcome = kind === "end" ? textIn(content, "outcome") : undefined;
+    if (outcome !== undefined)
+      ends.push({ runId: about, outcome, hasUsed: Object(content).hasUsed === true });
   }
-  return { notes, results, shown, told };
+  return { notes, results, shown, ends };
 }
 
 /** What is noted of a call. */
@@ -85,6 +94,11 @@ export function notesOf(tuple: CheckpointTuple | undefined, place: string): Note
 }
 
 const NO_NOTES: Notes = { start: 0, wait: 0 };
+
+/** The entry for a run's end. */
+export function entryOfEnd({ runId, ...end }: NotedEnd): Entry {
+  return [runId, "end", end];
+}
 
 /**
  * The write that makes an entry.

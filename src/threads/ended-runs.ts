@@ -12,7 +12,7 @@ export {
 export {
   endOfKilledRun,
   mayBeKilled,
-  noteTold,
+  noteEnd,
   tellKilledRun,
   usageOfGraph,
   usageOfResponses,

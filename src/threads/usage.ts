@@ -212,7 +212,7 @@ export interface RunEndEvent {
   /**
    * - `done`: it gave a final response, a required call's results, or calls that its caller executes.
    * - `waiting`: it waits for a human, or at a node that its caller named.
-   * - `cancelled`: it was aborted, or nobody read its stream any more.
+   * - `cancelled`: it was aborted or drained, or nobody read its stream any more.
    * - `failed`: it threw an error.
    * - `killed`: its process ended. The thread's next run emits this event, with the killed run's id and what is saved
    *   of it. Nobody knows of a response that was not saved.

@@ -270,9 +270,11 @@ async function savedTokens(saver: BaseCheckpointSaver, config: object): Promise<
     if (typeof tokens === "number") found.add(tokens);
     for (const inner of Object.values(value)) visit(inner, depth + 1);
   };
-  for await (const { checkpoint, pendingWrites } of saver.list(config)) {
+  for await (const { checkpoint, pendingWrites = [] } of saver.list(config)) {
     visit(checkpoint.channel_values);
-    visit(pendingWrites);
+    // A cancelled or failed run has noted its end there. Writes of a run that went on there cannot be told from its own.
+    if (!pendingWrites.some(([, , value]) => Array.isArray(value) && value[1] === "end"))
+      visit(pendingWrites);
   }
   return found;
 }

@@ -52,9 +52,9 @@ export async function stateAfter(
   return state;
 }
 
-/** An event as tests compare it. None for `run-end`, which each run has. */
-function withoutPlace({ threadId: _, runId: __, checkpointId: ___, ...event }: AgentEvent): AgentEvent[] {
-  return event.type === "run-end" ? [] : [event as AgentEvent];
+/** An event as tests compare it. */
+function withoutPlace({ threadId: _, runId: __, checkpointId: ___, ...event }: AgentEvent): AgentEvent {
+  return event as AgentEvent;
 }
 
 /** One run. It does not reject if the run fails. */
@@ -69,7 +69,7 @@ export async function clientRun(
   let error: unknown;
   try {
     for await (const [mode, data] of (await start([...MODES[manner]])) as AsyncIterable<[string, unknown]>) {
-      if (mode === "custom") events.push(...withoutPlace(data as AgentEvent));
+      if (mode === "custom") events.push(withoutPlace(data as AgentEvent));
       else if (mode === "values") {
         // A run that only waits has no state.
         if ("messages" in Object(data)) states.push(messagesOf(data));
@@ -137,11 +137,14 @@ export function openAgentThread(agent: AnyAgent, threadId = "1") {
     read: async (): Promise<BaseMessage[]> => pairedMessagesOf(await values()),
     /** The same for one in which a call can wait. */
     readOpen: async (): Promise<BaseMessage[]> => messagesOf(await values()),
-    run: (input: unknown, { manner, ...options }: AgentRunOptions = {}): Promise<ClientRun> =>
-      clientRun((streamMode) => {
+    /** One run, without the event of its end. */
+    run: async (input: unknown, { manner, ...options }: AgentRunOptions = {}): Promise<ClientRun> => {
+      const { events, ...run } = await clientRun((streamMode) => {
         const streamed = { ...config, ...options, streamMode };
         return agent.stream(input as never, streamed as never) as never;
-      }, manner),
+      }, manner);
+      return { ...run, events: events.filter(({ type }) => type !== "run-end") };
+    },
     /** One run that must not fail. */
     send: async (text: string): Promise<BaseMessage[]> => {
       await agent.invoke(user(text) as never, config);

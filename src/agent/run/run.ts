@@ -1,6 +1,7 @@
 /** A run from start to end: it is admitted, and passes through the graph, alone or inside agent middleware. */
 
 import { randomUUID } from "node:crypto";
+import { isDrained } from "../../providers/failure/langgraph-signal.js";
 import { endOfKilledRun, usageOfGraph } from "../../threads/ended-runs.js";
 import { type AgentEvent, publishEvent } from "../../threads/events.js";
 import { customChunk, givenRunId, isReadAsEvents, isSubgraphRun } from "../../threads/langgraph/run-host.js";
@@ -31,13 +32,15 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
     outcome = asksHuman || run.watched.isPaused ? "waiting" : "done";
   } catch (error) {
     const { signal } = run.options;
-    const isCancelled = signal?.aborted === true ? !isConflict(signal.reason) : run.reader.hasLeft();
+    const isLeft = run.reader.hasLeft() || isDrained(error);
+    const isCancelled = signal?.aborted === true ? !isConflict(signal.reason) : isLeft;
     if (!isCancelled) outcome = "failed";
     throw error;
   } finally {
     run.tally.finish(outcome, (end) => tell(run, end));
     // LangGraph saves that a run is done, or asks a human.
-    if (!asksHuman && run.tally.isStored && run.watched.isPaused) await run.watched.noteEnd(run.tally.runId);
+    const { runId, isStored: hasUsed } = run.tally;
+    if (!asksHuman && run.watched.isPaused) await run.watched.noteEnd({ runId, outcome, hasUsed });
   }
 }
 

@@ -55,11 +55,12 @@ const WITHOUT_GRAPH = noteText(
   "No graph is named, so it is not known where its nodes stop for a human. Name it: --graph ./src/agent.ts:graph",
 );
 
-const NO_COUNTS = { waiting: 0, goingOn: 0, failed: 0, stopped: 0, unreadable: 0 };
+const NO_COUNTS = { waiting: 0, goingOn: 0, cancelled: 0, failed: 0, stopped: 0, unreadable: 0 };
 
 const KINDS = {
   waiting: "waiting",
   "going-on": "goingOn",
+  cancelled: "cancelled",
   failed: "failed",
   stopped: "stopped",
   unreadable: "unreadable",
@@ -68,11 +69,19 @@ const KINDS = {
 const WORDS = {
   waiting: "waiting for a human",
   goingOn: "may be going on",
+  cancelled: "cancelled",
   failed: "failed",
   stopped: "stopped early",
 } as const;
 
-const MARKS = { waiting: "·", "going-on": "·", failed: "✗", stopped: "!", unreadable: "✗" } as const;
+const MARKS = {
+  waiting: "·",
+  "going-on": "·",
+  cancelled: "!",
+  failed: "✗",
+  stopped: "!",
+  unreadable: "✗",
+} as const;
 
 const OUTCOMES = {
   returned: "its result is saved",

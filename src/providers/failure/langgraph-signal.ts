@@ -11,6 +11,11 @@ export function isLangGraphSignal(error: unknown): boolean {
   return isRecord(error) && isGraphBubbleUp(error);
 }
 
+/** Whether a run was stopped with its `RunControl`. */
+export function isDrained(error: unknown): boolean {
+  return isLangGraphSignal(error) && Reflect.get(Object(error), "name") === "GraphDrained";
+}
+
 /** The interrupts in a thrown value; empty if it is not an interrupt. */
 export function interruptsOf(error: unknown): readonly Interrupt[] {
   return isRecord(error) && isGraphInterrupt(error) ? error.interrupts : [];

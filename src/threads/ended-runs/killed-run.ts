@@ -6,7 +6,7 @@ import { type CheckpointTuple, INTERRUPT, START } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
-import { diaryOf, pageOf, writeOf } from "../diary.js";
+import { diaryOf, entryOfEnd, type NotedEnd, pageOf, writeOf } from "../diary.js";
 import { emitEvent } from "../events.js";
 import {
   hasTasks,
@@ -67,17 +67,18 @@ export async function tellKilledRun(
   const end = await endOfKilledRun(checkpoints, readUsage);
   if (end === undefined) return;
   emitEvent(config, end);
-  await noteTold(end.runId, config, end.checkpointId).catch(() => {});
+  const { runId, outcome, checkpointId } = end;
+  await noteEnd({ runId, outcome, hasUsed: true }, config, checkpointId).catch(() => {});
 }
 
-/** Notes beside a checkpoint that the end of a run was told. */
-export async function noteTold(
-  runId: string,
+/** Notes beside a checkpoint how a run ended. */
+export async function noteEnd(
+  end: NotedEnd,
   config: RunnableConfig,
   checkpointId: string | undefined,
 ): Promise<void> {
   const page = pageOf(config, checkpointId);
-  const [task, channel, value] = writeOf([runId, "told"]);
+  const [task, channel, value] = writeOf(entryOfEnd(end));
   await page?.saver.putWrites(page.config, [[channel, value]], task);
 }
 
@@ -103,10 +104,10 @@ const MOST_READ = 400;
 
 /**
  * Whether a run came to its end here, or to a question: all tasks have written something, or asked. Or its end was told,
- * as that of a cancelled or failed run.
+ * as that of a cancelled or failed run. One that used nothing may have ended before it told a killed one's end.
  */
 function hasEndedAt(checkpoint: CheckpointTuple): boolean {
-  if (!hasTasks(checkpoint) || diaryOf(checkpoint).told.size > 0) return true;
+  if (!hasTasks(checkpoint) || diaryOf(checkpoint).ends.some(({ hasUsed }) => hasUsed)) return true;
   const { pendingWrites = [] } = checkpoint;
   if (!pendingWrites.some(([, channel]) => channel === INTERRUPT)) return false;
   const settled = writesByTask(checkpoint, (channel) => !channel.includes("tether:")).length;

@@ -41,6 +41,8 @@ interface Thread {
 interface Watcher {
   /** Called with each checkpoint that was saved. */
   readonly saved: (state: StoredState) => void;
+  /** Called with each list of writes, before it is saved. */
+  readonly writing: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
   /** Called with each list of writes that was saved. */
   readonly written: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
   /** Called if something could not be saved, and if another run of the thread begins. */
@@ -178,6 +180,7 @@ function replaceWrites(saver: BaseCheckpointSaver, threads: Threads): void {
   replace(saver, "putWrites", function (this: BaseCheckpointSaver, ...given) {
     const [config, writes] = given;
     const thread = threadIn(threads, config);
+    thread.watcher?.writing(writes);
     const begin = async () => {
       await Reflect.apply(putWrites, this, given);
       thread.watcher?.written(writes);

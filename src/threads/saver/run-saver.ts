@@ -12,7 +12,7 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { toJson } from "../../shared/json.js";
-import { areEntries, diaryWritten, writeOf } from "../diary.js";
+import { areEntries, diaryWritten, entryOfEnd, type NotedEnd, writeOf } from "../diary.js";
 import { hasTasks, type StoredState, saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
 import { boundedSaver } from "./bounded-saver.js";
@@ -220,10 +220,10 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     return this.#latest !== undefined && hasTasks(this.#latest.state);
   }
 
-  /** Notes beside that checkpoint that the run's end was told. Never rejects. */
-  async noteEnd(runId: string): Promise<void> {
+  /** Notes beside that checkpoint how the run ended. Never rejects. */
+  async noteEnd(end: NotedEnd): Promise<void> {
     if (this.#latest === undefined) return;
-    const [task, channel, value] = writeOf([runId, "told"]);
+    const [task, channel, value] = writeOf(entryOfEnd(end));
     await this.#saver?.putWrites(this.#latest.config, [[channel, value]], task).catch(() => {});
   }
 

@@ -81,6 +81,7 @@ it.each(DURABILITIES.flatMap((durability) => ["heedful", "deaf"].map((slow) => [
     expect(events).toMatchObject([
       { type: "call-closed", tool: slow },
       { type: "result-recovered", tool: "fast" },
+      { type: "run-end" },
     ]);
     probe.release();
   },
@@ -227,6 +228,7 @@ describe("a response that was shown and not stored", () => {
     const [, response] = await messages();
     expect((await send("q2")).events).toMatchObject([
       { type: "response-recovered", messageId: response?.id },
+      { type: "run-end" },
     ]);
     expect((await messages())[1]?.additional_kwargs["tether_recovered"]).toEqual({});
   });
