@@ -124,12 +124,12 @@ export function tetherMiddleware(
       }
     },
     wrapToolCall: async (request, handler) => {
-      const { keepToolErrors = wrappers.areOthers() !== true } = options;
+      const { keepToolErrors: keepErrors = wrappers.areOthers() !== true, onRepair } = options;
       const called = enter(request.runtime);
       const run = seenRun(called);
       const config = await run.enter(called);
       return run.during(() =>
-        runTool(request, config, keepToolErrors, (tool) => handler({ ...request, tool })),
+        runTool(request, config, { keepErrors, onRepair }, (tool) => handler({ ...request, tool })),
       );
     },
   });

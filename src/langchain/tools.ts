@@ -17,6 +17,7 @@ import { viewOf } from "../shared/views.js";
 import { asItIs, untilAborted } from "../shared/waiting.js";
 import { commandWithMessages, messagesOfCommand, resultIn, valuesOf } from "../threads/commands.js";
 import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs.js";
+import type { OnRepair } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
@@ -32,12 +33,19 @@ interface ToolRequest<Tool> {
   readonly state: { readonly messages: readonly BaseMessage[] };
 }
 
+interface ToolManner {
+  /**
+   * Whether what the tool throws becomes an error result. If not, it is thrown unchanged, for whatever other middleware
+   * does with it.
+   */
+  readonly keepErrors: boolean;
+  readonly onRepair: OnRepair | undefined;
+}
+
 /**
  * A tool call's outcome. What comes after the run's abort goes to the thread's next run. So does what a middleware
  * around this one keeps from LangGraph, because it throws or is still at work when the run ends.
  *
- * @param keepErrors Whether what the tool throws becomes an error result. If not, it is thrown unchanged, for whatever
- * other middleware does with it.
  * @param handle Contract: runs the given tool.
  * @throws The reason of the abort, at once.
  * @throws LangGraph's own signals, and what a middleware throws.
@@ -45,7 +53,7 @@ interface ToolRequest<Tool> {
 export async function runTool<Tool>(
   { toolCall, tool, state: { messages } }: ToolRequest<Tool>,
   config: LangGraphRunnableConfig,
-  keepErrors: boolean,
+  { keepErrors, onRepair }: ToolManner,
   handle: (tool: Tool) => ToolMessage | Command | Promise<ToolMessage | Command>,
 ): Promise<ToolMessage | Command> {
   const { signal } = config;
@@ -62,7 +70,7 @@ export async function runTool<Tool>(
   const answer = () => (keepErrors ? keepResult(toolCall, thrown, signal, run) : run());
   if (call === undefined || place === undefined) return untilAborted(answer(), signal);
   const beginning = await untilAborted(
-    beginningCall(call, place, isReplaySafe(Object(tool)), config),
+    beginningCall(call, place, isReplaySafe(Object(tool)), config, onRepair),
     signal,
   );
   if (beginning.kind === "ended") return withValues(beginning.result, beginning.values);

@@ -321,6 +321,6 @@ export function createUsageCounter(model: object, tally: RunTally | undefined) {
       add(usage, 0);
     },
     /** Counts a response that nobody gets. */
-    addWithheld: (usage: UsageMetadata | undefined): void => add(usage, 0),
+    addUnused: (usage: UsageMetadata | undefined): void => add(usage, 0),
   };
 }

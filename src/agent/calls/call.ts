@@ -23,7 +23,7 @@ import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared
 import { withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
 import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs.js";
-import { emitEvent } from "../../threads/events.js";
+import { emitEvent, type OnRepair, tellClosedCall } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";
 import {
@@ -105,7 +105,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   const hasEffect = tool !== undefined || layers.length > 0;
   const starting = await startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
   if (starting.late !== undefined) return writeLateResult(starting.late, config);
-  if (starting.isLost) return closeLost(task, config);
+  if (starting.isLost) return closeLost(task, plan.settings.onRepair, config);
   await starting.begin();
   // Each tool has its own memory, and one more for each further call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
@@ -181,10 +181,11 @@ const INVALID_ARGUMENTS = {
 } as const;
 
 /** Closes a call that an earlier run started. Nobody knows what it did, so the model decides. */
-function closeLost({ call, place }: ToolTask, config: Config): ToolsUpdate {
+function closeLost({ call, place }: ToolTask, onRepair: OnRepair | undefined, config: Config): ToolsUpdate {
   const cause = "interrupted";
-  emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
-  return { messages: [createPlaceholder(call, cause, place, checkpointOfStep(config))] };
+  const message = createPlaceholder(call, cause, place, checkpointOfStep(config));
+  tellClosedCall({ call, cause, message }, config, onRepair);
+  return { messages: [message] };
 }
 
 /** Writes what a tool returned after the abort of the run that this one continues. */

@@ -489,7 +489,7 @@ export function responseGuard(
       emitEvent(config, { type: "response-broken", reason: broken.reason });
     },
     onWithheld: ({ reason, category, isKept, ...withheld }) => {
-      if (!isKept) usage?.addWithheld(withheld.usage);
+      if (!isKept) usage?.addUnused(withheld.usage);
       emitEvent(config, { type: "response-withheld", reason, category });
     },
     onRetry: ({ error, ...attempts }) =>

@@ -21,7 +21,7 @@ import {
   writeLate,
   writeOf,
 } from "../diary.js";
-import { emitEvent } from "../events.js";
+import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
@@ -56,6 +56,7 @@ export async function beginningCall(
   place: string,
   isSafe: boolean,
   config: LangGraphRunnableConfig,
+  onRepair: OnRepair | undefined,
 ): Promise<BeginningCall> {
   const calls = madeOnce(
     begun,
@@ -63,7 +64,7 @@ export async function beginningCall(
     () => new Map<string, Promise<BeginningCall>>(),
   );
   if (calls.has(place)) return AGAIN;
-  const beginning = lookUp(call, place, isSafe, config);
+  const beginning = lookUp(call, place, isSafe, config, onRepair);
   calls.set(place, beginning);
   return beginning;
 }
@@ -75,6 +76,7 @@ async function lookUp(
   place: string,
   isSafe: boolean,
   config: LangGraphRunnableConfig,
+  onRepair: OnRepair | undefined,
 ): Promise<BeginningCall> {
   const page = pageOf(config);
   if (page === undefined) return AGAIN;
@@ -98,8 +100,9 @@ async function lookUp(
   const { start, wait } = notesOf(tuple, place);
   if (start > wait && !isSafe && !isAsked) {
     const cause = "interrupted";
-    emitEvent(config, { type: "call-closed", ...ofCall, cause });
-    return { kind: "ended", result: createPlaceholder(call, cause, place, tuple?.checkpoint.id), values: [] };
+    const result = createPlaceholder(call, cause, place, tuple?.checkpoint.id);
+    tellClosedCall({ call, cause, message: result }, config, onRepair);
+    return { kind: "ended", result, values: [] };
   }
   if (isSafe) return AGAIN;
   const note = async (kind: "start" | "wait"): Promise<void> => {

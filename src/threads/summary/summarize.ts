@@ -336,7 +336,7 @@ async function askSummariser(
     wants: "whole-text",
     maxFallbackAttempts: maxStreamFallbackAttempts,
     isTaken: () => false,
-    onBroken: ({ usage }) => counter.addBroken(usage),
+    onBroken: ({ usage }) => counter.addUnused(usage),
   };
   const response = await withinTime(writer, config, (hidden) => askGuarded(model, guard, messages, hidden));
   if (response !== undefined) counter.addResponse(response);
