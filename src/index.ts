@@ -101,3 +101,4 @@ export {
   readFullHistory,
   restoreCovered,
 } from "./threads/summary/full-history.js";
+export type { RunEndEvent, TokenUsage } from "./threads/usage.js";

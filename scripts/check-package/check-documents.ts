@@ -30,6 +30,7 @@ const FILES: Readonly<Record<string, string>> = {
     import { MemorySaver } from "@langchain/langgraph";
     import { createAgentGraph } from "langgraph-tether";
     export const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+    export const agent = graph;
   `,
   "tools.ts": `
     import { tool } from "@langchain/core/tools";
@@ -84,6 +85,7 @@ const PRELUDE = `
     const checkpoint_id: string;
     const apiUrl: string;
     const connectionString: string;
+    function add(row: object): Promise<void>;
     function askInChat(question: string): Promise<string>;
     function charge(amount: number, options: { idempotencyKey: string | undefined }): Promise<string>;
   }

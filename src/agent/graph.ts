@@ -19,6 +19,7 @@ import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { isNodeWithoutMemory } from "../threads/langgraph/run-host.js";
 import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
+import type { WatchedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
 import { createApproveNode } from "./calls/approve.js";
 import { createToolsNode } from "./calls/call.js";
@@ -26,7 +27,7 @@ import { createPatchNode } from "./calls/patch.js";
 import { createModelNode } from "./model/step.js";
 import { createSummarizeNode } from "./model/summary-node.js";
 import type { AgentPlan } from "./plan.js";
-import { type GivenMessages, runOf } from "./run/handle.js";
+import { type GivenMessages, type RunInputs, runOf } from "./run/handle.js";
 import type { FormatPlan } from "./settings/response-format.js";
 
 /**
@@ -140,8 +141,9 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
     const { inputs, record } = runOf(config);
     emitInputEvents(config);
     // Most runs go on in the same turn of the event loop.
-    if (mayBeKilled(inputs.checkpoints)) {
-      record.killedTold ??= tellKilledRun(inputs.checkpoints, usageOfGraph, config);
+    const before = checkpointsBefore(inputs);
+    if (mayBeKilled(before, usageOfGraph)) {
+      record.killedTold ??= tellKilledRun(before, usageOfGraph, config);
       await record.killedTold;
     }
     record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
@@ -154,6 +156,11 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
       throw error;
     }
   };
+}
+
+/** The checkpoints before the run, from the latest one, also if the run begins another branch. */
+function checkpointsBefore({ checkpoints, latest }: RunInputs): WatchedCheckpoints {
+  return latest === undefined ? checkpoints : { ...checkpoints, abandoned: latest, isFork: false };
 }
 
 /**

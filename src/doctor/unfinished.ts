@@ -165,6 +165,12 @@ export async function unfinishedIn(
   // A server also says so of a run that was cancelled.
   if (status === "interrupted" && store.knowsRuns !== true)
     return { ...common, kind: "waiting", evidence: "Its graph stops before the next node." };
+  if (thread.end === "waiting")
+    return {
+      ...common,
+      kind: "waiting",
+      evidence: "Its last run has noted that it stops before the next node.",
+    };
   if (thread.end === "cancelled")
     return { ...common, kind: "cancelled", evidence: "The last run has noted that it was cancelled." };
   if (thread.end === "failed")

@@ -1,7 +1,8 @@
 /**
  * A run of a LangChain agent, as its middleware sees it. No hook is called when a run waits for a human, is cancelled or
  * fails, and one after each answer would cost a superstep. So the checkpointer and the run's signals tell its end, and
- * without a checkpointer its final response.
+ * without a checkpointer its final response. A run that ends between two steps, as at the recursion limit, is told by the
+ * next one.
  */
 
 import { randomUUID } from "node:crypto";
@@ -12,6 +13,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { safely } from "../shared/json.js";
 import { defined, isRecord, madeOnce } from "../shared/values.js";
 import { onAbort } from "../shared/waiting.js";
+import { diaryOf, pageOf } from "../threads/diary.js";
 import { noteEnd, tellKilledRun, usageOfResponses } from "../threads/ended-runs.js";
 import { publishEvent } from "../threads/events.js";
 import { hasTasks, isAsked, isFailed, type StoredState } from "../threads/langgraph/read-checkpoints.js";
@@ -51,24 +53,23 @@ export class SeenRun {
   /** How many tools are at work, and whether one of them has asked a human. */
   #atWork = 0;
   #asks = false;
-  /** The id of the latest saved checkpoint. Undefined: the checkpointer cannot be watched, or there is none. */
-  readonly #latestId: (() => string | undefined) | undefined;
-  #stop = (): void => {};
+  /** What is saved of it. Undefined: the checkpointer cannot be watched, or there is none. */
+  readonly #saved: ReturnType<typeof watchRun>;
+  #stopListening: (() => void) | undefined;
 
   constructor(config: Config) {
     const { metadata } = getConfig() ?? {};
     const runId = isOutermost(config) ? givenRunId({ ...defined({ metadata }), ...config }) : undefined;
     this.tally = new RunTally(runId ?? randomUUID());
     this.#config = config;
-    this.#latestId = watchRun(config, {
+    this.#saved = watchRun(config, {
       saved: (state) => this.#noteSaved(state),
       // LangGraph aborts the other tasks afterwards.
       writing: (writes) => isFailed(writes) && this.#end("failed"),
       written: (writes) => this.#noteWrites(writes),
       lost: () => this.#end("failed"),
+      superseded: () => this.#endUnseen(),
     });
-    const aborted = externalSignalOf(config);
-    if (aborted !== undefined) this.#stop = onAbort(aborted, () => this.#end("cancelled"));
   }
 
   /**
@@ -89,13 +90,27 @@ export class SeenRun {
     // It aborts with the run, and if another task of the superstep fails.
     if (signal !== undefined)
       onAbort(signal, () => this.#end(externalSignalOf(config)?.aborted === false ? "failed" : "cancelled"));
-    const isFirst = !this.#hasBegun;
+    this.#listen(externalSignalOf(config));
+    if (this.#hasBegun) return own;
     this.#hasBegun = true;
-    if (isFirst && mayHaveLeft) {
+    await this.#saved?.before?.superseded();
+    if (mayHaveLeft) {
       const checkpoints = await savedCheckpoints(config).catch(() => undefined);
       if (checkpoints !== undefined) await tellKilledRun(checkpoints, usageOfResponses, own);
     }
     return own;
+  }
+
+  /** LangGraph tells the caller's signal from the second superstep on. It can outlive many runs. */
+  #listen(signal: AbortSignal | undefined): void {
+    if (this.#stopListening !== undefined || signal === undefined) return;
+    const run = new WeakRef(this);
+    const stop = onAbort(signal, () => {
+      const seen = run.deref();
+      if (seen !== undefined) seen.#end("cancelled");
+    });
+    this.#stopListening = stop;
+    forgotten.register(this, stop);
   }
 
   /** Counts a tool's result. */
@@ -113,7 +128,7 @@ export class SeenRun {
 
   /** Without a checkpointer, nothing else tells that the run is done. */
   noteResponse(response: unknown): void {
-    if (this.#latestId === undefined && isFinal(response)) this.#end("done");
+    if (this.#saved?.isSaved() !== true && isFinal(response)) this.#end("done");
   }
 
   #noteSaved(state: StoredState): void {
@@ -129,10 +144,19 @@ export class SeenRun {
     if (this.#asks && this.#atWork === 0) this.#end("waiting");
   }
 
+  /** The run ended between two steps, where nothing tells it. Another process may have told it since. */
+  async #endUnseen(): Promise<void> {
+    const page = pageOf(this.#config, this.#saved?.latestId());
+    const tuple = await page?.saver.getTuple(page.config).catch(() => undefined);
+    if (tuple && diaryOf(tuple).ends.some(({ hasUsed }) => hasUsed)) this.tally.finish("stopped", () => {});
+    else this.#end("stopped");
+  }
+
   #end(outcome: RunOutcome): void {
-    this.#stop();
+    this.#stopListening?.();
+    this.#saved?.stop();
     this.tally.finish(outcome, (end) => {
-      const checkpointId = this.#latestId?.();
+      const checkpointId = this.#saved?.latestId();
       const event = publishEvent(this.#config, { ...defined({ checkpointId }), ...end });
       // The stream can be closed.
       safely(() => this.#config.writer?.(event));
@@ -142,6 +166,9 @@ export class SeenRun {
     });
   }
 }
+
+/** Takes the listeners of runs whose end nobody saw from their signals. */
+const forgotten = new FinalizationRegistry<() => void>((stop) => stop());
 
 /** Whether LangChain ends the run with what the model call returned, as far as this middleware knows. */
 function isFinal(response: unknown): boolean {

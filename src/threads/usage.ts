@@ -22,8 +22,7 @@ const NO_TOKENS: TokenUsage = {
   output_token_details: { reasoning: 0 },
 };
 
-/** How a run ended: see {@link RunEndEvent}. */
-export type RunOutcome = "done" | "waiting" | "cancelled" | "failed" | "killed";
+export type RunOutcome = RunEndEvent["outcome"];
 
 export class RunTally {
   /** The run's id, and when it began, in milliseconds since 1970. */
@@ -216,8 +215,10 @@ export interface RunEndEvent {
    * - `failed`: it threw an error.
    * - `killed`: its process ended. The thread's next run emits this event, with the killed run's id and what is saved
    *   of it. Nobody knows of a response that was not saved.
+   * - `stopped`: only under `tetherMiddleware`. It ended between two steps: at the recursion limit, before a node of
+   *   `interruptBefore`, or drained. The thread's next run emits this event, in another process as `killed`.
    */
-  readonly outcome: RunOutcome;
+  readonly outcome: "done" | "waiting" | "cancelled" | "failed" | "killed" | "stopped";
   /** How many tool calls the responses of this run have. */
   readonly calls: number;
   /** How many tool results this run added, including errors and refused calls. Recovered results do not count. */

@@ -75,6 +75,7 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   const isRetry = await isSentAgain(run, input, { ...sent, messages: words ?? sent.messages });
   const maxConcurrency = readMaxConcurrency(options);
   const settings = planRun(plan, options.context, isSubgraph);
+  const namesCheckpoint = !isSubgraph && isCheckpointNamed(options);
   const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
   return {
     ...run,
@@ -90,7 +91,8 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
     checkpoints: watched.checkpoints,
     ownState: plan.ownState,
     isInTool: runHandleOf(options) !== undefined,
-    namesCheckpoint: !isSubgraph && isCheckpointNamed(options),
+    namesCheckpoint,
+    latest: namesCheckpoint ? await watched.readLatest(options) : undefined,
   };
 }
 

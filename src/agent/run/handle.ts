@@ -7,7 +7,7 @@
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import type { Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { CheckpointTuple, Interrupt, LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { LimitFunction } from "p-limit";
 import pLimit from "p-limit";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
@@ -278,6 +278,8 @@ export interface RunInputs {
   readonly hasLateResult: boolean;
   /** Whether the caller named the checkpoint that the run begins on. */
   readonly namesCheckpoint: boolean;
+  /** The thread's latest checkpoint before the run, if the caller named one: it may be in another branch. */
+  readonly latest?: CheckpointTuple | undefined;
   /** The empty value that the caller resumed the run with; undefined if there was none. */
   readonly emptyResponse?: string | undefined;
 }

@@ -1,7 +1,7 @@
 /** A run from start to end: it is admitted, and passes through the graph, alone or inside agent middleware. */
 
 import { randomUUID } from "node:crypto";
-import { isDrained } from "../../providers/failure/langgraph-signal.js";
+import { interruptsOf, isDrained } from "../../providers/failure/langgraph-signal.js";
 import { endOfKilledRun, usageOfGraph } from "../../threads/ended-runs.js";
 import { type AgentEvent, publishEvent } from "../../threads/events.js";
 import { customChunk, givenRunId, isReadAsEvents, isSubgraphRun } from "../../threads/langgraph/run-host.js";
@@ -18,7 +18,18 @@ import { isConflict, startPass } from "./pass.js";
 export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Promise<void> {
   // A subgraph has a run of its own.
   const runId = isSubgraphRun(given.options) ? undefined : givenRunId(given.options);
-  const run = { ...given, tally: new RunTally(runId ?? randomUUID()) };
+  let isRead = false;
+  const give = (chunk: Chunk): void => {
+    isRead = true;
+    given.reader.give(chunk);
+  };
+  const run = {
+    ...given,
+    reader: { ...given.reader, give },
+    tally: new RunTally(runId ?? randomUUID()),
+  };
+  // What LangChain reads as events must begin with a chunk of the graph.
+  const isOpen = () => !given.reader.hasLeft() && (isRead || !isReadAsEvents(given.options));
   let outcome: RunOutcome = "cancelled";
   let asksHuman = false;
   try {
@@ -27,17 +38,19 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
     // A run that only takes over what tasks of the killed one had written has no task of its own.
     if (record.killedTold === undefined) {
       const killed = await endOfKilledRun(run.watched.checkpoints, usageOfGraph);
-      if (killed !== undefined) tell(run, killed);
+      if (killed !== undefined) tell(run, killed, isOpen());
     }
     outcome = asksHuman || run.watched.isPaused ? "waiting" : "done";
   } catch (error) {
+    // A subgraph's question is thrown to its parent.
+    asksHuman = interruptsOf(error).length > 0;
     const { signal } = run.options;
     const isLeft = run.reader.hasLeft() || isDrained(error);
     const isCancelled = signal?.aborted === true ? !isConflict(signal.reason) : isLeft;
-    if (!isCancelled) outcome = "failed";
+    if (!isCancelled) outcome = asksHuman ? "waiting" : "failed";
     throw error;
   } finally {
-    run.tally.finish(outcome, (end) => tell(run, end));
+    run.tally.finish(outcome, (end) => tell(run, end, isOpen()));
     // LangGraph saves that a run is done, or asks a human.
     const { runId, isStored: hasUsed } = run.tally;
     if (!asksHuman && run.watched.isPaused) await run.watched.noteEnd({ runId, outcome, hasUsed });
@@ -54,14 +67,14 @@ async function execute<Chunk>(run: AgentRun<Chunk>) {
   return record;
 }
 
-/** Tells it on the channel, and in the run's stream if that is still read. */
-function tell<Chunk>(run: AgentRun<Chunk>, end: AgentEvent): void {
+/** Tells it on the channel, and in the run's stream if that is open. */
+function tell<Chunk>(run: AgentRun<Chunk>, end: AgentEvent, isOpen: boolean): void {
   const { latestId } = run.watched;
   const event = publishEvent(run.options, {
     ...(latestId !== undefined && { checkpointId: latestId }),
     ...end,
   });
-  if (!run.reader.hasLeft()) writeCustom(run, event);
+  if (isOpen) writeCustom(run, event);
 }
 
 /** Writes a chunk of the `custom` stream after the graph's own. */
@@ -69,7 +82,5 @@ function writeCustom<Chunk>({ options, reader }: AgentRun<Chunk>, value: unknown
   const parentWriter: unknown = Reflect.get(options, "writer");
   if (isSubgraphRun(options) && typeof parentWriter === "function") parentWriter(value);
   const made = customChunk(value, options);
-  // What LangChain reads as events must begin with a chunk of the graph.
-  const isFirst = isReadAsEvents(options) && [Reflect.get(options, "streamMode")].flat().length < 2;
-  if (made !== undefined && !isFirst) reader.give(made.chunk as Chunk);
+  if (made !== undefined) reader.give(made.chunk as Chunk);
 }

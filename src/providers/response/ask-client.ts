@@ -55,6 +55,11 @@ export interface StreamGuardOptions extends StreamIds {
   readonly refusesWithheld?: boolean | undefined;
   /** Contract: called for a response that the model or its provider withheld. Must not throw. */
   readonly onWithheld?: ((response: WithheldResponse) => void) | undefined;
+  /**
+   * Contract: called with what the provider reported of a response that nobody gets, because its request is aborted or
+   * fails. Must not throw.
+   */
+  readonly onUnused?: ((usage: UsageMetadata) => void) | undefined;
   /** Contract: called for every failed request that the client will send again, before it waits. Must not throw. */
   readonly onRetry?: ((failed: FailedAttempt) => void) | undefined;
 }
@@ -154,7 +159,10 @@ export async function askStreaming(request: GuardedRequest, client: ClientStream
     const isRefused = isRefusal(error) || readOverflow(error, words) !== undefined;
     const isOfClient = error !== client.failure && !isProgramFault(error);
     const isBroken = isOfClient && (chunks.length > 0 || isLost(error));
-    if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) throw error;
+    if (options.signal?.aborted || isAbortError(error) || isRefused || !isBroken) {
+      if (usage !== undefined) guard.onUnused?.(usage);
+      throw error;
+    }
     return { reason: "transport-error", usage, cause: error };
   } finally {
     patience.end();
@@ -165,9 +173,10 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
   const { model, guard, habit, manner, messages, options, run } = request;
   const patience = new Patience(guard.idleTimeoutMs, options.signal);
   const tokens = new TokenWatch(manner === "whole" ? run : undefined);
+  let generating: ReturnType<BaseChatModel["_generate"]> | undefined;
   try {
     const own = { ...options, signal: patience.signal };
-    const generating = unstreamed(model)._generate(messages, own, tokens.run);
+    generating = unstreamed(model)._generate(messages, own, tokens.run);
     const { generations, llmOutput } = await patience.waitFor(generating);
     const [{ message, generationInfo } = {}] = generations;
     options.signal?.throwIfAborted();
@@ -177,6 +186,7 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
     const response = judge(message, request, tokens.streamed(message, habit));
     return "reason" in response ? response : { ...response, generationInfo, llmOutput };
   } catch (error) {
+    if (options.signal?.aborted) void noteLateUsage(generating, guard);
     if (patience.isOver) return { reason: "silent", usage: undefined, cause: error };
     if (isEmptyResponse(error)) return judge(undefined, request);
     if (isFailedSample(error, wordsOf(error, messages)))
@@ -187,6 +197,17 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
   } finally {
     patience.end();
   }
+}
+
+/** A model can respond although its request is aborted. */
+async function noteLateUsage(
+  generating: ReturnType<BaseChatModel["_generate"]> | undefined,
+  { onUnused }: StreamGuardOptions,
+): Promise<void> {
+  const late = await generating?.catch(() => undefined);
+  const [{ message } = {}] = late?.generations ?? [];
+  if (message !== undefined && AIMessage.isInstance(message) && message.usage_metadata !== undefined)
+    onUnused?.(message.usage_metadata);
 }
 
 /** The run as a client gets it that was asked in one piece. Some clients stream then too, and tell it each token. */

@@ -492,6 +492,7 @@ export function responseGuard(
       if (!isKept) usage?.addUnused(withheld.usage);
       emitEvent(config, { type: "response-withheld", reason, category });
     },
+    onUnused: (unused) => usage?.addUnused(unused),
     onRetry: ({ error, ...attempts }) =>
       emitEvent(config, { type: "model-retry", ...attempts, reason: describeFailure(error, model) }),
   };

@@ -20,18 +20,23 @@ import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { type EndOfRun, RunTally, type RunUsage, runEnd, threadUsageSchema } from "../usage.js";
 import { historyIn, isForked, walkBack } from "./leftovers.js";
 
-/** Contract: what the runs since the last told end have used. Undefined: nothing. */
-type ReadUsage = (untold: Untold, checkpoints: WatchedCheckpoints) => Promise<RunUsage | undefined>;
+/** How an agent's threads tell what a run has used. */
+interface UsageReader {
+  /** What the runs since the last told end have used. Undefined: nothing. */
+  readonly read: (untold: Untold, checkpoints: WatchedCheckpoints) => Promise<RunUsage | undefined>;
+  /** Whether what is noted at a checkpoint tells the end of its latest run. */
+  readonly isNoted: (checkpoint: CheckpointTuple, ends: readonly NotedEnd[]) => boolean;
+}
 
-/** The checkpoints of runs whose end nobody has told, latest first, and the one that they began on. */
+/** The checkpoints of runs whose end nobody has told, and those before them back to a run that is done. Latest first. */
 interface Untold {
   readonly since: readonly CheckpointTuple[];
-  readonly begunOn: CheckpointTuple | undefined;
+  readonly told: readonly CheckpointTuple[];
 }
 
 /** Whether the end of the run before this one may not have been told. */
-export function mayBeKilled({ abandoned, isFork }: WatchedCheckpoints): boolean {
-  return abandoned !== undefined && !isFork && !hasEndedAt(abandoned);
+export function mayBeKilled({ abandoned, isFork }: WatchedCheckpoints, reader: UsageReader): boolean {
+  return abandoned !== undefined && !isFork && !hasEndedAt(abandoned, reader);
 }
 
 /**
@@ -42,13 +47,13 @@ export function mayBeKilled({ abandoned, isFork }: WatchedCheckpoints): boolean 
  */
 export async function endOfKilledRun(
   checkpoints: WatchedCheckpoints,
-  readUsage: ReadUsage,
+  reader: UsageReader,
 ): Promise<(EndOfRun & { readonly checkpointId: string }) | undefined> {
   const { abandoned } = checkpoints;
-  if (abandoned === undefined || !mayBeKilled(checkpoints)) return undefined;
+  if (abandoned === undefined || !mayBeKilled(checkpoints, reader)) return undefined;
   try {
-    const untold = await findUntold(abandoned, checkpoints);
-    const run = untold && (await readUsage(untold, checkpoints));
+    const untold = await findUntold(abandoned, checkpoints, reader);
+    const run = untold && (await reader.read(untold, checkpoints));
     if (run === undefined) return undefined;
     const { id: checkpointId } = abandoned.checkpoint;
     const savedAt = timeOfCheckpoint(checkpointId) ?? run.startedAt;
@@ -61,10 +66,10 @@ export async function endOfKilledRun(
 /** Tells it in a task of this run, and notes that it is told. */
 export async function tellKilledRun(
   checkpoints: WatchedCheckpoints,
-  readUsage: ReadUsage,
+  reader: UsageReader,
   config: RunnableConfig,
 ): Promise<void> {
-  const end = await endOfKilledRun(checkpoints, readUsage);
+  const end = await endOfKilledRun(checkpoints, reader);
   if (end === undefined) return;
   emitEvent(config, end);
   const { runId, outcome, checkpointId } = end;
@@ -86,15 +91,19 @@ export async function noteEnd(
 async function findUntold(
   abandoned: CheckpointTuple,
   checkpoints: WatchedCheckpoints,
+  reader: UsageReader,
 ): Promise<Untold | undefined> {
   const since: CheckpointTuple[] = [];
+  const told: CheckpointTuple[] = [];
   for await (const step of walkBack(abandoned, checkpoints.read, { fate: "continued", most: MOST_READ })) {
     const { checkpoint, child } = step;
     // What was before a fork is told in the other branch.
-    const isTold = hasEndedAt(checkpoint) || (child !== undefined && (await isForked(step, checkpoints)));
-    if (isTold) return { since, begunOn: checkpoint };
-    since.push(checkpoint);
-    if (checkpoint.parentConfig === undefined) return { since, begunOn: undefined };
+    const isFork = child !== undefined && (await isForked(step, checkpoints));
+    const isTold = told.length > 0 || isFork || hasEndedAt(checkpoint, reader);
+    (isTold ? told : since).push(checkpoint);
+    // A run that followed a noted end can have put back what was written before it.
+    if (isFork || (isTold && hasSettledAt(checkpoint)) || checkpoint.parentConfig === undefined)
+      return { since, told };
   }
   return undefined;
 }
@@ -102,23 +111,39 @@ async function findUntold(
 /** A run has at most two supersteps for each iteration. */
 const MOST_READ = 400;
 
-/**
- * Whether a run came to its end here, or to a question: all tasks have written something, or asked. Or its end was told,
- * as that of a cancelled or failed run. One that used nothing may have ended before it told a killed one's end.
- */
-function hasEndedAt(checkpoint: CheckpointTuple): boolean {
-  if (!hasTasks(checkpoint) || diaryOf(checkpoint).ends.some(({ hasUsed }) => hasUsed)) return true;
+/** Whether a run came to its end here, or has noted it. */
+function hasEndedAt(checkpoint: CheckpointTuple, { isNoted }: UsageReader): boolean {
+  // An update of the state is no run, and says nothing of the one before it.
+  if (isUpdate(checkpoint)) return false;
+  if (hasSettledAt(checkpoint)) return true;
+  const { ends } = diaryOf(checkpoint);
+  return ends.length > 0 && isNoted(checkpoint, ends);
+}
+
+/** Whether a run was done here, or asked a human: all tasks have written something, or asked. */
+function hasSettledAt(checkpoint: CheckpointTuple): boolean {
+  if (isUpdate(checkpoint)) return false;
+  if (!hasTasks(checkpoint)) return true;
   const { pendingWrites = [] } = checkpoint;
   if (!pendingWrites.some(([, channel]) => channel === INTERRUPT)) return false;
   const settled = writesByTask(checkpoint, (channel) => !channel.includes("tether:")).length;
   return settled >= nodesToEnter(checkpoint).length + sentNodes(checkpoint).length;
 }
 
+const isUpdate = ({ metadata }: CheckpointTuple): boolean =>
+  metadata?.source === "update" || metadata?.source === "fork";
+
 /** What the thread says of its latest run: its graph saves that with each response. */
-export const usageOfGraph: ReadUsage = async ({ since, begunOn }) => {
-  const [latest] = since;
-  const run = latest && latestRun(latest);
-  return run === undefined || run.id === (begunOn && latestRun(begunOn))?.id ? undefined : run;
+export const usageOfGraph: UsageReader = {
+  read: async ({ since: [latest, ...others], told: [begunOn] }) => {
+    const run = latest && latestRun(latest);
+    if (latest === undefined || run === undefined) return undefined;
+    const ends = [latest, ...others].flatMap((checkpoint) => diaryOf(checkpoint).ends);
+    const isTold =
+      run.id === (begunOn && latestRun(begunOn))?.id || ends.some(({ runId }) => runId === run.id);
+    return isTold ? undefined : run;
+  },
+  isNoted: (checkpoint, ends) => ends.some(({ runId }) => runId === latestRun(checkpoint)?.id),
 };
 
 function latestRun(checkpoint: CheckpointTuple): RunUsage | undefined {
@@ -128,22 +153,32 @@ function latestRun(checkpoint: CheckpointTuple): RunUsage | undefined {
 }
 
 /** What the responses say that came since: a LangChain agent saves nothing else of a run. */
-export const usageOfResponses: ReadUsage = async ({ since, begunOn }, checkpoints) => {
+export const usageOfResponses: UsageReader = {
+  read: readResponses,
+  // A run that used nothing may have ended before it told the end of a killed one.
+  isNoted: (_, ends) => ends.some(({ hasUsed }) => hasUsed),
+};
+
+async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckpoints) {
   const [latest] = since;
   const first = since.at(-1);
   if (latest === undefined || first === undefined) return undefined;
-  const before = begunOn === undefined ? [] : await messagesAt(begunOn, checkpoints);
-  const known = new Set([...before, ...since.flatMap(inputOf)].map(({ id }) => id));
+  const known = new Set(since.flatMap(inputOf).map(({ id }) => id));
+  for (const checkpoint of told)
+    for (const { id } of await messagesAt(checkpoint, checkpoints)) known.add(id);
   const tally = new RunTally(savedRunId(latest) ?? latest.checkpoint.id);
-  for (const message of [...(await messagesAt(latest, checkpoints)), ...since.flatMap(messagesWritten)]) {
-    if (!isAIMessage(message) || known.has(message.id)) continue;
-    known.add(message.id);
-    tally.addStored(message);
+  for (const checkpoint of since.toReversed()) {
+    for (const message of await messagesAt(checkpoint, checkpoints)) {
+      // No run has asked for what an update brings.
+      const isNew = isAIMessage(message) && !known.has(message.id) && !isUpdate(checkpoint);
+      if (isNew) tally.addStored(message);
+      known.add(message.id);
+    }
   }
   const usage = tally.soFar();
   if (Object.keys(usage.models).length === 0) return undefined;
   return { ...usage, startedAt: timeOfCheckpoint(first.checkpoint.id) ?? usage.startedAt };
-};
+}
 
 async function messagesAt(checkpoint: CheckpointTuple, checkpoints: WatchedCheckpoints) {
   const history: unknown = await historyIn(checkpoint, checkpoints);

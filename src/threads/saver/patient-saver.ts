@@ -45,8 +45,10 @@ interface Watcher {
   readonly writing: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
   /** Called with each list of writes that was saved. */
   readonly written: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
-  /** Called if something could not be saved, and if another run of the thread begins. */
+  /** Called if something could not be saved. */
   readonly lost: () => void;
+  /** Called by another run of the thread that begins. It resolves when it is told how this one has ended. */
+  readonly superseded: () => Promise<void>;
 }
 
 type Threads = Map<string, Thread>;
@@ -123,19 +125,33 @@ export function mayHaveEndedEarly(config: RunnableConfig): boolean {
   return isUnfinished;
 }
 
+interface WatchedRun {
+  /** The id of the latest saved checkpoint. */
+  readonly latestId: () => string | undefined;
+  /** Whether anything of the thread was saved, or is being saved. An agent inside a saved graph may not be. */
+  readonly isSaved: () => boolean;
+  /** The watcher of the run before it, whose end was not seen. */
+  readonly before: Watcher | undefined;
+  readonly stop: () => void;
+}
+
 /**
  * Watches what is saved of a task's run, until another run of its thread is watched.
  *
- * @returns Reads the id of the latest saved checkpoint. Undefined: nothing is saved, or the checkpointer cannot be watched.
+ * @returns Undefined: nothing is saved, or the checkpointer cannot be watched.
  */
-export function watchRun(config: RunnableConfig, watcher: Watcher): (() => string | undefined) | undefined {
+export function watchRun(config: RunnableConfig, watcher: Watcher): WatchedRun | undefined {
   const saver = inheritedCheckpointer(config);
   const threads = isSaver(saver) ? threadsOf(originalOf(saver) as BaseCheckpointSaver) : undefined;
   if (threads === undefined) return undefined;
   const thread = threadIn(threads, placeOf(config));
-  thread.watcher?.lost();
+  const { watcher: before } = thread;
   thread.watcher = watcher;
-  return () => thread.saved;
+  const stop = (): void => {
+    if (thread.watcher === watcher) thread.watcher = undefined;
+  };
+  const isSaved = () => thread.saved !== undefined || thread.pending.areSome;
+  return { latestId: () => thread.saved, isSaved, before, stop };
 }
 
 function threadsOf(saver: BaseCheckpointSaver): Threads | undefined {
@@ -182,7 +198,12 @@ function replaceWrites(saver: BaseCheckpointSaver, threads: Threads): void {
     const thread = threadIn(threads, config);
     thread.watcher?.writing(writes);
     const begin = async () => {
-      await Reflect.apply(putWrites, this, given);
+      try {
+        await Reflect.apply(putWrites, this, given);
+      } catch (error) {
+        thread.watcher?.lost();
+        throw error;
+      }
       thread.watcher?.written(writes);
     };
     return thread.pending.during(() => insideWrite.run(true, begin));
@@ -258,7 +279,7 @@ function threadIn(threads: Threads, config: RunnableConfig): Thread {
   }));
   if (threads.size > MOST_THREADS) {
     for (const [key, other] of threads) {
-      if (other === thread || other.pending.areSome) continue;
+      if (other === thread || other.pending.areSome || other.watcher !== undefined) continue;
       threads.delete(key);
       break;
     }

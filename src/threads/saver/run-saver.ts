@@ -16,7 +16,7 @@ import { areEntries, diaryWritten, entryOfEnd, type NotedEnd, writeOf } from "..
 import { hasTasks, type StoredState, saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
 import { boundedSaver } from "./bounded-saver.js";
-import { type GuardedHead, type GuardedThread, guardHead, isRoot } from "./guard-head.js";
+import { type GuardedHead, type GuardedThread, guardHead } from "./guard-head.js";
 import { PendingWrites } from "./pending-writes.js";
 import { checkpointsOf, type WatchedCheckpoints, type WriteBeside } from "./watched-checkpoints.js";
 
@@ -108,6 +108,13 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     return this.#peeked;
   }
 
+  /** The latest checkpoint of a run's thread, whichever the run begins on. */
+  async readLatest({ configurable }: Config): Promise<Tuple> {
+    const { thread_id } = { ...configurable };
+    if (thread_id === undefined) return undefined;
+    return this.#saver?.getTuple({ configurable: { thread_id, checkpoint_ns: "" } });
+  }
+
   async #readWithDiary(config: Config): Promise<Tuple> {
     await diaryWritten(config.configurable?.["thread_id"], this.#signal);
     return this.#read(config);
@@ -115,6 +122,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   async #readFirst(config: Config): Promise<Tuple> {
     this.#isFirst = false;
+    this.#namespace = namespaceIn(config);
     const tuple = await this.peek(config);
     this.#peeked = undefined;
     this.checkpoints.abandoned = tuple;
@@ -140,6 +148,8 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    * The run goes on, and saves its checkpoints.
    */
 
+  /** Where the run's own graph saves its checkpoints. */
+  #namespace = "";
   /** The last saved checkpoint of the run's own graph, and who waits for a later one. */
   #latest: { readonly state: StoredState; readonly step: number; readonly config: Config } | undefined;
   readonly #waiting: (() => void)[] = [];
@@ -160,7 +170,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     const config = await this.#save(() => (this.#guard ?? saver).put(...written));
     this.checkpoints.saved = checkpoint.channel_values;
     // Subgraphs save their checkpoints too.
-    if (isRoot(before)) this.#setLatest({ checkpoint, metadata }, config);
+    if (namespaceIn(before) === this.#namespace) this.#setLatest({ checkpoint, metadata }, config);
     return config;
   }
 
@@ -235,6 +245,10 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   async assertKept(): Promise<void> {
     await this.#guard?.assertKept();
   }
+}
+
+function namespaceIn({ configurable }: Config): string {
+  return String(configurable?.["checkpoint_ns"] ?? "");
 }
 
 /** A client can also name the thread's latest checkpoint. */

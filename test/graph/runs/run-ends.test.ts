@@ -1,13 +1,15 @@
 /** The event `run-end`: how each run ended, what it used, and where; under both agents. */
 
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { AIMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk } from "@langchain/core/messages";
+import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { type BaseCheckpointSaver, Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent, humanInTheLoopMiddleware } from "langchain";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AgentEvent, createAgentGraph, type EventPlace, type Repair } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
 import { allOf } from "../../support/async.js";
+import { deferred } from "../../support/deferred.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { mortalSaver } from "../../support/mortal-saver.js";
 import { inThread, user } from "../../support/thread.js";
@@ -208,4 +210,78 @@ it("An agent in a tool has a run of its own, in the same thread", async () => {
     { outcome: "done", threadId: "1", usage: { total_tokens: 200 } },
   ]);
   expect(ends()[0]?.runId).not.toBe(ends()[1]?.runId);
+});
+
+describe("A killed run is told by the next one", () => {
+  const killed = async () => {
+    const saver = new MemorySaver();
+    const { mortal, die } = mortalSaver(saver);
+    const dead = open("createAgentGraph", mortal);
+    await open("createAgentGraph", saver).run(["Hello."], user("Hi."));
+    const { config } = await open("createAgentGraph", saver).agent.getState(inThread("1"));
+    const dying = dead.run([calls(["heedful"])], user("Go."), { durability: "sync" });
+    dying.catch(() => {});
+    await dead.probe.hasBegun(1);
+    die();
+    return { ...open("createAgentGraph", saver), before: config };
+  };
+
+  it("after an update of the state", async () => {
+    const { run, agent } = await killed();
+    await agent.updateState(inThread("1"), { messages: [new AIMessage("By hand.")] });
+    await run([], user("And now?"));
+    expect(ends().map(({ outcome }) => outcome)).toEqual(["done", "killed", "done"]);
+  });
+
+  it("that begins another branch", async () => {
+    const { run, before } = await killed();
+    await run([], user("Instead."), before);
+    expect(ends().map(({ outcome }) => outcome)).toEqual(["done", "killed", "done"]);
+    await run([], user("And now?"));
+    expect(ends()).toHaveLength(4);
+  });
+});
+
+it("A run that stops before a node that its caller names waits, and is not told again", async () => {
+  const { run } = open("createAgentGraph");
+  await run([calls(["fast"])], user("Go."), { interruptBefore: ["tools"] });
+  await run([], null);
+  expect(ends()).toMatchObject([
+    { outcome: "waiting", usage: { total_tokens: 100 } },
+    { outcome: "done", usage: { total_tokens: 100 } },
+  ]);
+});
+
+it("A run under the middleware that ends between two steps is told by the next one, once", async () => {
+  const { run } = open("createAgent with tetherMiddleware");
+  await run([calls(["fast"])], user("Go."), { interruptBefore: ["tools"] });
+  await run([], null);
+  expect(ends()).toMatchObject([
+    { outcome: "stopped", usage: { total_tokens: 100 } },
+    { outcome: "done", usage: { total_tokens: 100 } },
+  ]);
+});
+
+it("What a model had reported before the abort counts", async () => {
+  const hasBegun = deferred<void>();
+  class Reporting extends FunctionModel {
+    override async *_streamResponseChunks(
+      ...[, options]: Parameters<FunctionModel["_streamResponseChunks"]>
+    ): ReturnType<FunctionModel["_streamResponseChunks"]> {
+      const message = new AIMessageChunk({ content: "", usage_metadata: USAGE } as never);
+      yield new ChatGenerationChunk({ message, text: "" });
+      hasBegun.resolve();
+      await new Promise((_, reject) => {
+        options?.signal?.addEventListener("abort", () => reject(new Error("Aborted")));
+      });
+    }
+  }
+  const agent = createAgentGraph({ model: new Reporting(() => ""), checkpointer: new MemorySaver() });
+  const controller = new AbortController();
+  const options = { ...inThread("1"), signal: controller.signal, streamMode: "messages" as const };
+  const cancelled = allOf(agent.stream(user("Go."), options));
+  await hasBegun.promise;
+  controller.abort();
+  await expect(cancelled).rejects.toThrow();
+  await expect.poll(ends).toMatchObject([{ outcome: "cancelled", usage: { total_tokens: 100 } }]);
 });
