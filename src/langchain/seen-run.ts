@@ -94,6 +94,7 @@ export class SeenRun {
     if (this.#hasBegun) return own;
     this.#hasBegun = true;
     await this.#saved?.before?.superseded();
+    await this.#saved?.noted;
     if (mayHaveLeft) {
       const checkpoints = await savedCheckpoints(config).catch(() => undefined);
       if (checkpoints !== undefined) await tellKilledRun(checkpoints, usageOfResponses, own);
@@ -162,7 +163,8 @@ export class SeenRun {
       safely(() => this.#config.writer?.(event));
       if (outcome === "done" || outcome === "waiting") return;
       const { runId, usage } = end;
-      noteEnd({ runId, outcome, hasUsed: usage !== undefined }, this.#config, checkpointId).catch(() => {});
+      const noted = { runId, outcome, hasUsed: usage !== undefined };
+      this.#saved?.note(() => noteEnd(noted, this.#config, checkpointId));
     });
   }
 }

@@ -38,11 +38,14 @@ export interface LateResult {
   readonly rewritten?: ReadonlySet<string> | undefined;
 }
 
-/** How a run ended, and whether it had used anything. */
+/** How a run ended. */
 export interface NotedEnd {
   readonly runId: string;
   readonly outcome: string;
+  /** Whether it had used anything. */
   readonly hasUsed: boolean;
+  /** The tasks that had written something beside the checkpoint by then. Later ones are of a run that went on there. */
+  readonly settled: readonly string[];
 }
 
 /** How often a call's tool started, and how often it asked a human. */
@@ -82,8 +85,9 @@ export function diaryOf(tuple: CheckpointTuple): Diary {
     const text = kind === "shown" ? textIn(content, "text") : undefined;
     if (text !== undefined) shown.push({ id: about, text });
     const outcome = kind === "end" ? textIn(content, "outcome") : undefined;
+    const { hasUsed, settled } = Object(content);
     if (outcome !== undefined)
-      ends.push({ runId: about, outcome, hasUsed: Object(content).hasUsed === true });
+      ends.push({ runId: about, outcome, hasUsed: hasUsed === true, settled: [settled ?? []].flat() });
   }
   return { notes, results, shown, ends };
 }

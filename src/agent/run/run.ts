@@ -53,7 +53,8 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
     run.tally.finish(outcome, (end) => tell(run, end, isOpen()));
     // LangGraph saves that a run is done, or asks a human.
     const { runId, isStored: hasUsed } = run.tally;
-    if (!asksHuman && run.watched.isPaused) await run.watched.noteEnd({ runId, outcome, hasUsed });
+    if (!asksHuman && run.watched.isPaused)
+      await run.watched.noteEnd({ runId, outcome, hasUsed, settled: [] });
   }
 }
 

@@ -78,13 +78,15 @@ export async function tellKilledRun(
 
 /** Notes beside a checkpoint how a run ended. */
 export async function noteEnd(
-  end: NotedEnd,
+  end: Omit<NotedEnd, "settled">,
   config: RunnableConfig,
   checkpointId: string | undefined,
 ): Promise<void> {
   const page = pageOf(config, checkpointId);
-  const [task, channel, value] = writeOf(entryOfEnd(end));
-  await page?.saver.putWrites(page.config, [[channel, value]], task);
+  const tuple = await page?.saver.getTuple(page.config);
+  if (page === undefined || tuple === undefined) return;
+  const [task, channel, value] = writeOf(entryOfEnd({ ...end, settled: tasksWithMessages(tuple) }));
+  await page.saver.putWrites(page.config, [[channel, value]], task);
 }
 
 /** Undefined if it is not known where the last told end is. */
@@ -156,7 +158,10 @@ function latestRun(checkpoint: CheckpointTuple): RunUsage | undefined {
 export const usageOfResponses: UsageReader = {
   read: readResponses,
   // A run that used nothing may have ended before it told the end of a killed one.
-  isNoted: (_, ends) => ends.some(({ hasUsed }) => hasUsed),
+  isNoted: (checkpoint) => {
+    const settled = settledTasks(checkpoint);
+    return settled !== undefined && tasksWithMessages(checkpoint).every((task) => settled.has(task));
+  },
 };
 
 async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckpoints) {
@@ -164,14 +169,20 @@ async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckp
   const first = since.at(-1);
   if (latest === undefined || first === undefined) return undefined;
   const known = new Set(since.flatMap(inputOf).map(({ id }) => id));
-  for (const checkpoint of told)
-    for (const { id } of await messagesAt(checkpoint, checkpoints)) known.add(id);
   const tally = new RunTally(savedRunId(latest) ?? latest.checkpoint.id);
-  for (const checkpoint of since.toReversed()) {
-    for (const message of await messagesAt(checkpoint, checkpoints)) {
-      // No run has asked for what an update brings.
-      const isNew = isAIMessage(message) && !known.has(message.id) && !isUpdate(checkpoint);
-      if (isNew) tally.addStored(message);
+  const all = [...since, ...told];
+  const noted = all.find((checkpoint) => settledTasks(checkpoint) !== undefined);
+  const untold = new Set(noted === undefined ? since : since.slice(0, all.indexOf(noted)));
+  for (const checkpoint of all.toReversed()) {
+    const settled = checkpoint === noted ? settledTasks(checkpoint) : undefined;
+    // No run has asked for what an update brings.
+    const isTold = !untold.has(checkpoint) || isUpdate(checkpoint);
+    const history = messagesAmong(await historyIn(checkpoint, checkpoints));
+    const written = messagesWritten(checkpoint, (task) => settled?.has(task) !== false);
+    const later = messagesWritten(checkpoint, (task) => settled?.has(task) === false);
+    for (const message of [...history, ...written, ...later]) {
+      const isNew = isAIMessage(message) && !known.has(message.id);
+      if (isNew && (!isTold || later.includes(message))) tally.addStored(message);
       known.add(message.id);
     }
   }
@@ -180,14 +191,23 @@ async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckp
   return { ...usage, startedAt: timeOfCheckpoint(first.checkpoint.id) ?? usage.startedAt };
 }
 
-async function messagesAt(checkpoint: CheckpointTuple, checkpoints: WatchedCheckpoints) {
-  const history: unknown = await historyIn(checkpoint, checkpoints);
-  return [...messagesAmong(history), ...messagesWritten(checkpoint)];
+/** The tasks that had written when a run noted its end here. What others wrote is of a run that went on from here. */
+function settledTasks(checkpoint: CheckpointTuple): ReadonlySet<string> | undefined {
+  const ends = diaryOf(checkpoint).ends.filter(({ hasUsed }) => hasUsed);
+  return ends.length === 0 ? undefined : new Set(ends.flatMap(({ settled }) => settled));
 }
 
-function messagesWritten(checkpoint: CheckpointTuple): BaseMessage[] {
-  const writes = writesByTask(checkpoint, (name) => name === "messages").flat();
-  return messagesAmong(writes.flatMap(([, value]) => value));
+function messagesWritten(
+  { pendingWrites = [] }: CheckpointTuple,
+  isOf: (task: string) => boolean,
+): BaseMessage[] {
+  return pendingWrites.flatMap(([task, channel, value]) =>
+    channel === "messages" && isOf(task) ? messagesAmong(value) : [],
+  );
+}
+
+function tasksWithMessages({ pendingWrites = [] }: CheckpointTuple): string[] {
+  return [...new Set(pendingWrites.flatMap(([task, channel]) => (channel === "messages" ? task : [])))];
 }
 
 /** A client can send responses that no run of the thread has asked for. */

@@ -33,6 +33,8 @@ interface Thread {
   uncounted: string | undefined;
   /** Who watches the thread's run in this process. */
   watcher: Watcher | undefined;
+  /** Resolves when the end of the run before it is noted. */
+  noted: Promise<void> | undefined;
   /** Whether the latest read found a run that has not ended. Undefined: there was none since the last answer. */
   isUnfinished: boolean | undefined;
 }
@@ -57,7 +59,7 @@ type GetTuple = BaseCheckpointSaver["getTuple"];
 /** The checkpointer's threads. All copies of this library and all views of the checkpointer find them there. */
 const THREADS = Symbol.for("langgraph-tether.pending-writes");
 /** A checkpointer can read while it writes. That read must not wait for its own write. */
-const insideWrite = forAllCopies("inside-write", () => new AsyncLocalStorage<true>());
+const insideWrite = forAllCopies("inside-write", () => new AsyncLocalStorage<true | undefined>());
 /** The checkpointer's own methods, by those that replace them. */
 const ownMethods = forAllCopies("own-methods", () => new WeakMap<object, object>());
 
@@ -132,6 +134,10 @@ interface WatchedRun {
   readonly isSaved: () => boolean;
   /** The watcher of the run before it, whose end was not seen. */
   readonly before: Watcher | undefined;
+  /** Resolves when the end of the run before it is noted. */
+  readonly noted: Promise<void> | undefined;
+  /** Begins to note the end. The work waits for writes, although one may have led to it. */
+  readonly note: (work: () => Promise<void>) => void;
   readonly stop: () => void;
 }
 
@@ -145,13 +151,16 @@ export function watchRun(config: RunnableConfig, watcher: Watcher): WatchedRun |
   const threads = isSaver(saver) ? threadsOf(originalOf(saver) as BaseCheckpointSaver) : undefined;
   if (threads === undefined) return undefined;
   const thread = threadIn(threads, placeOf(config));
-  const { watcher: before } = thread;
+  const { watcher: before, noted } = thread;
   thread.watcher = watcher;
   const stop = (): void => {
     if (thread.watcher === watcher) thread.watcher = undefined;
   };
   const isSaved = () => thread.saved !== undefined || thread.pending.areSome;
-  return { latestId: () => thread.saved, isSaved, before, stop };
+  const note = (work: () => Promise<void>): void => {
+    thread.noted = insideWrite.run(undefined, work).catch(() => {});
+  };
+  return { latestId: () => thread.saved, isSaved, before, noted, note, stop };
 }
 
 function threadsOf(saver: BaseCheckpointSaver): Threads | undefined {
@@ -274,6 +283,7 @@ function threadIn(threads: Threads, config: RunnableConfig): Thread {
     saved: undefined,
     failure: undefined,
     watcher: undefined,
+    noted: undefined,
     uncounted: undefined,
     isUnfinished: undefined,
   }));
