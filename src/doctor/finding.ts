@@ -147,10 +147,6 @@ export function finding(
   return { code, severity, ...NOTHING, ...fields, evidence, fixes };
 }
 
-/** What is said about a thread whose run goes on. */
-export const BUSY_FOR_EVER =
-  "If the server was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
-
 const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
   recover: "Put the result that the tool returned after its call.",
   close: "Write a result that says why there is none.",

@@ -17,14 +17,7 @@ import { countFrom, oneOf, type Rules } from "../shared/check-settings.js";
 import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
-import {
-  BUSY_FOR_EVER,
-  type Finding,
-  type FindingCode,
-  finding,
-  type Severity,
-  type ThreadReport,
-} from "./finding.js";
+import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
 import { type StoredThread, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
@@ -85,7 +78,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
  */
 
 function* stateFindings(thread: StoredThread): Generator<Finding> {
-  const { namespace, content, status, otherGraph } = thread;
+  const { namespace, content, status, otherGraph, mayRun = "A run of the thread has not ended." } = thread;
   if (namespace !== "")
     yield finding(
       "state/subgraph",
@@ -93,8 +86,7 @@ function* stateFindings(thread: StoredThread): Generator<Finding> {
       "This is the state of a subgraph. It is reported, and never changed.",
     );
   if (status === "busy") {
-    const evidence = `A run of the thread has not ended, so its messages were not judged. ${BUSY_FOR_EVER}`;
-    yield finding("state/busy", "info", evidence, "wait");
+    yield finding("state/busy", "info", `${mayRun} The messages were not judged.`, "wait");
     return;
   }
   if (content.kind === "unreadable")

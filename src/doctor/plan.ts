@@ -254,11 +254,11 @@ function nameOf(tool: string | undefined): string {
 type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description">;
 
 /** Why a thread must not be written; undefined for one that may be. */
-export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {
+export function skipOf({ namespace, status, content, mayRun }: StoredThread): Skip | undefined {
   if (namespace !== "")
     return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
   if (status === "busy") {
-    const description = "A run of the thread has not ended. Repair it when the run has ended.";
+    const description = `${mayRun ?? "A run of the thread has not ended."} Repair it when the run has ended.`;
     return { reason: "busy", description };
   }
   if (status === "interrupted")

@@ -145,7 +145,7 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     const repair =
       repairCommand ??
       (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
-    const isBusy = view.isLatest && view.report.status === "busy";
+    const isBusy = view.isLatest && view.report.status === "busy" && view.knowsRuns;
     const shown = view.rows.flatMap((row) => ("rows" in row ? row.rows : row));
     const archives = await readArchives(
       store,

@@ -142,6 +142,8 @@ export async function readThread(
     threadId,
     graph,
     updatedAt: stored.updatedAt,
+    mayRun: stored.mayRun,
+    knowsRuns: store.knowsRuns === true,
     metadata: listed.metadata,
     report,
     /** What the doctor finds in the step's messages. */
@@ -385,6 +387,7 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
   );
   return {
     ...question,
+    knowsRuns: store.knowsRuns === true,
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
     /** How many threads were searched, if not all. */

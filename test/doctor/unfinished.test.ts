@@ -143,7 +143,7 @@ describe("unfinishedThreads", () => {
     const { agent, play } = createWorld("createAgentGraph", new MemorySaver());
     await play("1", "stop-in-model");
     expect(await list(agent, {})).toMatchObject([
-      { kind: "going-on", evidence: expect.stringMatching(/^Its latest checkpoint is \d+ seconds? old/) },
+      { kind: "going-on", evidence: expect.stringMatching(/^The latest checkpoint is \d+ seconds? old and/) },
     ]);
     expect(await finish(agent, await list(agent, {}))).toMatchObject([{ kind: "skipped", reason: "busy" }]);
   });

@@ -24,6 +24,8 @@ const READING = {
   threadId: "t",
   graph: "agent",
   updatedAt: undefined,
+  mayRun: undefined,
+  knowsRuns: true,
   metadata: {},
   mendedBy: "agent" as const,
   isMade: true,

@@ -12,7 +12,7 @@ import { reasonOf, UsageError } from "../targets/target.js";
 import { targetOf, withTarget } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { type Options, typedOptions } from "./options.js";
+import { type Options, quietMsOf, typedOptions } from "./options.js";
 import { isComplete, notesText, readThreads, startReport } from "./report.js";
 import { nextCommand, quoted, wrapText } from "./text.js";
 
@@ -33,7 +33,8 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
     if (!apply && options[name] !== undefined)
       throw new UsageError(`${long} needs --apply: without it, nothing is written.`);
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
-  return withTarget(options, { ...io, canWrite: apply, needsGraph: true }, async (store) => {
+  const quietMs = quietMsOf(options);
+  return withTarget(options, { ...io, canWrite: apply, needsGraph: true, quietMs }, async (store) => {
     const receipt = apply ? await createReceipt(options.receipt, io) : undefined;
     try {
       return await repairAll(store, command, io, receipt);

@@ -287,6 +287,8 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
   "metadata",
 ];
 
+const GOES_ON =
+  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 /** @param thread Undefined: it is gone. */
@@ -302,7 +304,7 @@ async function readServedThread(
   const { status, updated_at } = thread;
   const unread = { ...gone, status, updatedAt: updated_at || undefined };
   // A busy thread may hold half of what its run writes, so it is not read.
-  if (status === "busy") return { ...unread, content: { kind: "none" } };
+  if (status === "busy") return { ...unread, content: { kind: "none" }, mayRun: GOES_ON };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
     ...unread,
     ...threadOfState(threadId, state, history),

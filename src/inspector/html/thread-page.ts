@@ -68,7 +68,7 @@ ${difference && goneList(difference)}
 </div>`;
   return layout({
     title: name,
-    heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
+    heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status, view.knowsRuns)}`,
     body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
   });
 }
@@ -188,7 +188,10 @@ function moment({ view, link, now }: Shown): Markup {
           view.mendedBy === "middleware" &&
           !isAsking &&
           " If tetherMiddleware summarised the messages in this step, that is not stored.";
-        return html`The model ${isAsking ? "is being asked" : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
+        const isAskedNow = view.knowsRuns ? "is being asked" : "may be being asked";
+        const may =
+          isAsking && !view.knowsRuns && view.mayRun !== undefined && html`${mayRunText(view.mayRun)} `;
+        return html`${may}The model ${isAsking ? isAskedNow : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
       }
       const { provider, model, inputTokens, cachedTokens, outputTokens } = step.response;
       const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");
@@ -203,6 +206,7 @@ function moment({ view, link, now }: Shown): Markup {
     case "waiting":
       return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
     case "running":
+      if (!view.knowsRuns && view.mayRun !== undefined) return html`${mayRunText(view.mayRun)}`;
       return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
     case "silent":
       if (view.history.length > 0)
@@ -214,6 +218,10 @@ function moment({ view, link, now }: Shown): Markup {
         : html`The thread is empty.`;
   }
 }
+
+/** What a database says of a run: nothing for certain. */
+const mayRunText = (mayRun: string): Markup =>
+  html`<b>${codeSpans(mayRun)}</b> The messages were not judged. If no run is going on, they are judged after some quiet: ten minutes, or what <code>--quiet-for</code> says.`;
 
 /** How a request is reduced after its provider has refused another. */
 const REDUCED: Readonly<Record<Rung, string>> = {
@@ -349,7 +357,7 @@ ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1"
 </form>
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
-${isMade && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${isMade && view.isAsked && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
 ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>
