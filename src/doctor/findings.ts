@@ -18,7 +18,7 @@ import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
-import { type StoredThread, valuesOf } from "./thread-store.js";
+import { type StoredThread, threadOfList, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
@@ -46,7 +46,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
-  const isSkipped = status === "busy" || isOfOthers(thread);
+  const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
@@ -59,6 +59,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     ];
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
+  if (!isSkipped) findings.push(...(thread.otherLists ?? []).flatMap((list) => otherFindings(thread, list)));
   const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
   const isSound = findings.every(({ severity }) => severity === "info");
   return {
@@ -99,9 +100,54 @@ function* stateFindings(thread: StoredThread): Generator<Finding> {
     const evidence = "The thread waits for the answer of a human. It is never changed.";
     yield finding("state/waiting-for-approval", "info", evidence, "wait");
   }
+  if (hasNoList(thread)) {
+    const names = thread.otherChannels.map((name) => `\`${name}\``).join(", ");
+    const evidence = `No list of messages was found in the state, so nothing was judged. It has the channels ${names}.`;
+    yield finding("state/no-messages", "info", evidence);
+  }
+  const lists = listsOf(thread);
+  if (lists.some(({ channel }) => channel !== "messages")) {
+    const names = lists.map(({ channel, length }) => `\`${channel}\` (${length})`).join(" and ");
+    const evidence = `The state has messages in ${names}. All were checked. A repair changes only \`messages\`.`;
+    yield finding("state/other-channel", "info", evidence);
+  }
   if (otherGraph !== undefined) yield finding("state/other-graph", "info", otherGraph);
   if (isOfOthers(thread)) yield finding("state/other-messages", "info", OF_OTHERS);
 }
+
+/** Whether the state has values, and no messages among them. An empty thread has nothing to judge. */
+function hasNoList({ content, otherChannels }: StoredThread): boolean {
+  return content.kind === "none" && otherChannels.length > 0;
+}
+
+/** The state's channels with messages. */
+function listsOf(thread: StoredThread) {
+  const { channel = "messages", otherLists = [] } = thread;
+  const own = { channel, length: valuesOf(thread)?.length ?? 0 };
+  const others = otherLists.map(({ channel, messages }) => ({ channel, length: messages.length }));
+  return [own, ...others].filter(({ length }) => length > 0);
+}
+
+/** The findings of another list than the thread's own. Nobody knows whether a model gets it. */
+function otherFindings(
+  { threadId, namespace }: StoredThread,
+  { channel, messages }: NonNullable<StoredThread["otherLists"]>[number],
+): Finding[] {
+  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [{ ...NO_TASK }] };
+  return reportOn(list)
+    .findings.filter(({ code, severity }) => severity !== "info" && !code.startsWith("state/"))
+    .map((found) => ({
+      ...found,
+      ...UNSAID,
+      severity: "warning",
+      index: null,
+      evidence: `In the channel \`${channel}\`: ${found.evidence}`,
+      fixes: [],
+    }));
+}
+
+/** With it, no call counts as left for the caller. */
+const NO_TASK = { id: "", node: "", error: undefined, interrupts: [] };
 
 function formFindings({ messages, foreign }: Examination["list"], isBricked: boolean): Finding[] {
   const ofForeign = foreign.map(({ value, index }) =>

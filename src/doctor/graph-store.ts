@@ -29,7 +29,7 @@ import {
 } from "../shared/check-settings.js";
 import { safely } from "../shared/json.js";
 import { amount } from "../shared/text.js";
-import { defined, hasMethods, isRecord } from "../shared/values.js";
+import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
 import {
@@ -74,6 +74,7 @@ import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { headsOf } from "./heads.js";
+import { listsIn } from "./message-lists.js";
 import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
@@ -296,7 +297,6 @@ async function readThread(
 
   const { checkpoint } = tuple;
   const opened = { graph, saver };
-  const messages = await listAt(opened, tuple);
   const isWhole = graph !== undefined && namespace === "";
   const otherGraph = isWhole ? otherGraphReason(graph, checkpoint) : undefined;
   // What the thread's own graph shows to any user code. What this graph makes of another graph's thread says nothing
@@ -304,6 +304,7 @@ async function readThread(
   const isOwn = isWhole && otherGraph === undefined;
   const own = isOwn ? await readSnapshot(graph, given, place).catch(errorText) : undefined;
   const shown = typeof own === "object" ? own : await readTolerantly(opened, place);
+  const { messages, ...lists } = await listsAt(opened, tuple, shown);
   const waits = waitingInterrupts(tuple).length > 0 || (graph && stopsBefore(graph, shown?.next ?? []));
   const goesOn = !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0);
   const isLocked = goesOn && (await evidence.isLocked?.(threadId)) === true;
@@ -318,11 +319,15 @@ async function readThread(
     updatedAt: checkpoint.ts,
     status: isBusy ? "busy" : waits ? "interrupted" : hasFailed ? "error" : "idle",
     content: contentOf(messages, own),
-    endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
+    // A run's finished tasks are read for `messages` only.
+    endedRuns:
+      messages === undefined || lists.channel !== MESSAGES
+        ? []
+        : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
     goesOn,
     mayRun: isLocked ? "A process holds the lock of the thread: a run is going on." : isYoung,
-    otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
+    ...lists,
     otherGraph,
     tellsStarts: true,
     mendedBy: mendedByGraph(graph, checkpoint),
@@ -363,6 +368,16 @@ async function readTolerantly(
     pairedMessagesDeltaReducer(history, writes),
   );
   return readSnapshot(graph, saver, place, channel).catch(() => undefined);
+}
+
+/** A checkpoint's lists. @param shown What its graph shows, which also has the values of delta channels. */
+async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnapshot | undefined) {
+  const stored = Object.entries(tuple.checkpoint.channel_values).map(([name, value]) => [
+    name,
+    unwrapped(value),
+  ]);
+  const values = { ...Object(shown?.values), ...Object.fromEntries(stored) };
+  return listsIn(await listAt(opened, tuple), pickFields(values, isOwnChannel));
 }
 
 /** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
@@ -418,7 +433,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
     parentId: parentConfig?.configurable?.["checkpoint_id"],
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
-    messages: await listAt(opened, tuple),
+    messages: (await listsAt(opened, tuple, shown)).messages,
     next,
     tasks: stepTasksOf(shown?.tasks ?? tasksOf(tuple, MESSAGES).map((task) => ({ ...task, name }))),
   };

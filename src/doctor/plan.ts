@@ -56,6 +56,10 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     steps.unshift({ ...OF_THREAD, kind: "unbrick", description });
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
+  if (thread.channel !== undefined && thread.channel !== "messages") {
+    const description = `The messages are in the channel \`${thread.channel}\`. Only \`messages\` is ever written: let the graph send \`repairHistory\` of the list, or rename the channel.`;
+    return { ...base, kind: "skip", reason: "other-channel", description };
+  }
   if (thread.otherGraph !== undefined)
     return { ...base, kind: "skip", reason: "other-graph", description: thread.otherGraph };
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
@@ -128,6 +132,8 @@ export type SkipReason =
   | "subgraph"
   /** The thread belongs to another graph than the one that it was read with. */
   | "other-graph"
+  /** The messages are in another channel than `messages`. */
+  | "other-channel"
   /** The list has no message of LangChain, but values of another kind. */
   | "other-messages";
 

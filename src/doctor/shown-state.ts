@@ -5,6 +5,7 @@ import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
 import { endsAfterModel } from "../threads/ended-runs.js";
 import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
+import { listsIn } from "./message-lists.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
 
 /** Older servers, and files, leave out fields. A file can hold anything. */
@@ -22,15 +23,19 @@ export function threadOfState(
   history: readonly ShownState[] = [state],
 ): StoredThread {
   const { messages, ...others } = Object(state.values);
+  const lists = listsIn(Array.isArray(messages) ? messages : undefined, others);
   return {
     ...threadOfList([], threadId),
     checkpointId: state.checkpoint?.checkpoint_id ?? undefined,
     status: waitsForHuman(state) ? "interrupted" : "idle",
-    content: Array.isArray(messages) ? { kind: "read", messages } : { kind: "none" },
+    channel: lists.channel,
+    otherLists: lists.otherLists,
+    otherChannels: lists.otherChannels,
+    values: lists.values,
+    content: lists.messages === undefined ? { kind: "none" } : { kind: "read", messages: lists.messages },
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
     goesOn: !isOfUpdate(state.metadata ?? undefined) && tasksIn(state.tasks).length > 0,
-    otherChannels: Object.keys(others),
   };
 }
 

@@ -272,6 +272,17 @@ export interface StoredThread {
   readonly mayRun?: string | undefined;
   /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
+  /** The values of these channels, as far as the store tells them. */
+  readonly values?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * The channel of the messages, if the state has several channels. Only `messages` is ever written. Undefined: a bare
+   * list, or unknown.
+   */
+  readonly channel?: string | undefined;
+  /** The other channels that have a list of messages. */
+  readonly otherLists?:
+    | readonly { readonly channel: string; readonly messages: readonly unknown[] }[]
+    | undefined;
   /**
    * Why the thread belongs to a different graph than the one it was read with, in one sentence. It is then not written.
    */

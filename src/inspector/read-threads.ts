@@ -144,6 +144,9 @@ export async function readThread(
     updatedAt: stored.updatedAt,
     mayRun: stored.mayRun,
     knowsRuns: store.knowsRuns === true,
+    channel: stored.channel ?? "messages",
+    /** The state's other channels. */
+    values: stored.values ?? {},
     metadata: listed.metadata,
     report,
     /** What the doctor finds in the step's messages. */

@@ -1,7 +1,14 @@
 /** What the doctor and the page say of a thread rests on what was read, beside what a recording model is then sent. */
 
 import { join } from "node:path";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph";
+import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  type BaseCheckpointSaver,
+  MemorySaver,
+  messagesStateReducer,
+  StateGraph,
+} from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { createDeepAgent } from "deepagents";
@@ -80,6 +87,105 @@ describe.each(Object.keys(AGENTS))("a thread of %s", (name) => {
     end();
     await running;
     expect(await diagnoseThread({ graph, config })).toMatchObject({ status: "idle", outcome: "sound" });
+  });
+});
+
+/** A user's own graph, with its messages in this channel. Its model node sends them as they are. */
+function ownGraph(channel: string, checkpointer: BaseCheckpointSaver) {
+  const list = () => Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] });
+  const State = Annotation.Root({
+    [channel]: list(),
+    todos: Annotation<object[]>({ reducer: (_, next) => next, default: () => [] }),
+  });
+  const sent: BaseMessage[][] = [];
+  const model = new FunctionModel(({ messages }) => {
+    sent.push([...messages]);
+    return messages.at(-1)?.text === "work" ? calls(["look", {}, "l"]) : "done";
+  });
+  const graph = new StateGraph(State)
+    .addNode("talk", async (state) => ({
+      [channel]: [await model.invoke(Reflect.get(state, channel) as BaseMessage[])],
+      todos: [{ content: "buy milk", status: "pending" }],
+    }))
+    .addEdge("__start__", "talk")
+    .compile({ checkpointer });
+  const say = (text: string) => graph.invoke({ [channel]: [new HumanMessage(text)] } as never, config);
+  return { graph, say, sent };
+}
+
+describe.each(["messages", "chat"])("a thread whose messages are in %s", (channel) => {
+  it("is found by its values, and the verdict is what the next request has", async () => {
+    const { graph, say, sent } = ownGraph(channel, new MemorySaver());
+    await say("hello");
+    const sound = await diagnoseThread({ graph, config });
+    expect(sound).toMatchObject({ outcome: "sound", messages: 2 });
+    const read = pageOf(graph);
+    expect(await read("/threads/1")).not.toContain("The thread is empty");
+    expect(await read("/threads/1")).toMatch(/The rest of the state.*todos.*buy milk/s);
+    await say("work");
+    await say("are you there?");
+    const broken = await diagnoseThread({ graph, config });
+    const wanted = { code: "pairing/dangling-call", severity: "error", index: 3, callId: "l" };
+    expect(broken).toMatchObject({ outcome: "findings", messages: 6 });
+    expect(broken.findings).toContainEqual(expect.objectContaining(wanted));
+    // The next request has the call without a result, so the verdict is right.
+    await say("hello?");
+    expect(sent.at(-1)?.map(({ type }) => type)).toEqual([
+      ...["human", "ai", "human", "ai", "human", "ai", "human"],
+    ]);
+    expect(sent.at(-1)?.[3]).toMatchObject({ tool_calls: [{ id: "l" }] });
+    const page = await read("/threads/1");
+    expect(page).toContain("refuse the next message");
+    const plan = await planRepair({ graph, config });
+    expect(plan).toMatchObject(
+      channel === "messages" ? { kind: "write" } : { kind: "skip", reason: "other-channel" },
+    );
+    expect(page.includes("A repair closes")).toBe(channel === "messages");
+    expect(broken.findings.some(({ code }) => code === "state/other-channel")).toBe(channel !== "messages");
+  });
+});
+
+it("a state without a list of messages is not sound, and not empty", async () => {
+  const State = Annotation.Root({ topic: Annotation<string>, notes: Annotation<string[]> });
+  const graph = new StateGraph(State)
+    .addNode("write", () => ({ notes: ["a note"] }))
+    .addEdge("__start__", "write")
+    .compile({ checkpointer: new MemorySaver() });
+  await graph.invoke({ topic: "fish" }, config);
+  expect(await diagnoseThread({ graph, config })).toMatchObject({
+    outcome: "skipped",
+    findings: [
+      { code: "state/no-messages", evidence: expect.stringContaining("the channels `topic`, `notes`.") },
+    ],
+  });
+  const read = pageOf(graph);
+  const page = await read("/threads/1");
+  expect(page).toContain("No list of messages was found in the state");
+  expect(page).not.toContain("The thread is empty");
+  expect(await read("")).toContain("not judged");
+});
+
+it("a second list of messages is checked too, and is no error, because nobody knows who gets it", async () => {
+  const list = () => Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] });
+  const graph = new StateGraph(Annotation.Root({ messages: list(), scratch: list() }))
+    .addNode("talk", () => ({ messages: [new AIMessage("hi")] }))
+    .addEdge("__start__", "talk")
+    .compile({ checkpointer: new MemorySaver() });
+  const call = new AIMessage({ content: "", tool_calls: [{ id: "s", name: "look", args: {} }] });
+  await graph.invoke({ messages: [new HumanMessage("a")], scratch: [call, new HumanMessage("b")] }, config);
+  expect(await diagnoseThread({ graph, config })).toMatchObject({
+    outcome: "findings",
+    findings: [
+      {
+        code: "state/other-channel",
+        evidence: expect.stringContaining("`messages` (2) and `scratch` (2)"),
+      },
+      {
+        code: "pairing/dangling-call",
+        severity: "warning",
+        evidence: expect.stringMatching(/^In the channel `scratch`: /),
+      },
+    ],
   });
 });
 

@@ -26,6 +26,8 @@ const READING = {
   updatedAt: undefined,
   mayRun: undefined,
   knowsRuns: true,
+  channel: "messages",
+  values: {},
   metadata: {},
   mendedBy: "agent" as const,
   isMade: true,

@@ -36,7 +36,8 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       async ({ thread, report }) => {
         countThread(counts, report);
         const { schemaVersion: _, threadId, ...fields } = report;
-        const canRepair = skipOf(thread) === undefined && thread.otherGraph === undefined;
+        const { otherGraph, channel = "messages" } = thread;
+        const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
         const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({
@@ -129,6 +130,8 @@ const SHOWN_INFO: ReadonlySet<FindingCode> = new Set<FindingCode>([
   "state/pending-result",
   "state/busy",
   "state/other-messages",
+  "state/other-channel",
+  "state/no-messages",
 ]);
 
 type PrintedFinding = Finding & { readonly excerpt?: string };
@@ -162,7 +165,7 @@ function groupLines(
   isNew: (key: string) => boolean,
 ): string[] {
   const said = group.find(({ providerSays }) => providerSays !== null);
-  const isExplained = /^(?:thread|size|content)\/|^state\/(?:other-|busy)/.test(code);
+  const isExplained = /^(?:thread|size|content)\/|^state\/(?:other-|busy|no-)/.test(code);
   const evidence = isExplained ? (group[0]?.evidence ?? "") : "";
   const text = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
   // A provider's words for one fault differ only in the ids.

@@ -98,8 +98,9 @@ async function repairAll(
     // A program hears about a thread once: what became of it.
     for (const done of planned) await print(done);
   }
-  const { unreadable, otherGraph, moved, failed, skipped } = counts;
-  const left = counts.planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
+  const { unreadable, otherGraph, otherChannel, moved, failed, skipped } = counts;
+  const left =
+    counts.planned + unreadable + otherGraph + otherChannel + moved + failed + (isApplied ? skipped : 0);
   const isLeft = left > 0 || !isComplete(reading);
   const path = receipt?.writtenTo() ?? null;
   await report.end(
@@ -155,6 +156,8 @@ const MARKS = {
   /** It needs a repair and belongs to another graph. It was not changed. */
   otherGraph: "!",
   otherMessages: "·",
+  /** It needs a repair, and its messages are in another channel. It was not changed. */
+  otherChannel: "!",
   /** Others wrote to it again and again. It was not changed. */
   moved: "!",
   failed: "✗",
@@ -170,6 +173,7 @@ const SKIPPED = {
   subgraph: "subgraphs",
   "other-graph": "otherGraph",
   "other-messages": "otherMessages",
+  "other-channel": "otherChannel",
 } as const satisfies Record<SkipReason, Kind>;
 
 function kindOf({ plan, outcome }: Done): Kind {

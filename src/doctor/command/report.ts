@@ -227,6 +227,8 @@ const NOTES: Readonly<Record<string, (count: number) => string>> = {
   unreadable: (count) => `${amount(count, "thread", "threads")} could not be read.`,
   otherGraph: (count) =>
     `${amount(count, "thread belongs", "threads belong")} to another graph, and ${count === 1 ? "was" : "were"} not changed.`,
+  otherChannel: (count) =>
+    `${amount(count, "thread has its", "threads have their")} messages in another channel than messages, which is never written.`,
   moved: (count) =>
     `${amount(count, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
   failed: (count) => `${amount(count, "repair")} failed.`,

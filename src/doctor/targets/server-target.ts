@@ -13,6 +13,8 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
+import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
+import { listsIn } from "../message-lists.js";
 import {
   mendedBy,
   messagesInState,
@@ -140,6 +142,8 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
+  /** The channels of messages of the threads that were read, if they are not `messages`. */
+  const channels = new Map<string, string>();
   const mends = new Map<string, Promise<StoredThread["mendedBy"]>>();
   /** Undefined if the server does not show its graphs. */
   const mendedByGraph = (graphId: unknown) => {
@@ -167,7 +171,9 @@ export function threadsOfClient(
       }));
     },
     steps: async ({ threadId }, { from, limit }) => {
-      const options = { select: STATE_FIELDS };
+      const channel = channels.get(threadId);
+      const own: ThreadStateSelectField[] = channel === undefined ? [] : [`values.${channel}`];
+      const options = { select: [...STATE_FIELDS, ...own] };
       if (from === undefined)
         return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
       const [first] = toStep(await threads.getState(threadId, from, options));
@@ -187,6 +193,8 @@ export function threadsOfClient(
       try {
         const thread = await findThread(threads, threadId);
         const read = await readServedThread(threads, threadId, thread, hide, bounds);
+        const { channel = MESSAGES } = read;
+        if (channel !== MESSAGES) channels.set(threadId, channel);
         return { ...read, mendedBy: await mendedByGraph(thread?.metadata?.["graph_id"]) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
@@ -312,7 +320,7 @@ async function readServedThread(
   });
   const readHistory = (limit: number) => threads.getHistory(threadId, { limit, select: STATE_FIELDS });
   try {
-    const state = await threads.getState(threadId, undefined, { select: STATE_FIELDS });
+    const state = await threads.getState(threadId, undefined, { select: [...STATE_FIELDS, "values"] });
     if (earlierMessages === 0 || !mayLackResults(state)) return read(state, []);
     // Each state has the whole history. The latest two tell what the last run left.
     const states = Math.floor(earlierMessages / (messagesInState(state).length + 1));
@@ -350,7 +358,8 @@ function mayLackResults(state: ShownState): boolean {
 
 function toStep(state: ThreadState<unknown>): ThreadStep[] {
   const { checkpoint, parent_checkpoint, created_at, metadata, values, next = [], tasks } = state;
-  const messages: unknown = Object(values).messages;
+  const { messages: own, ...others } = Object(values);
+  const { messages } = listsIn(Array.isArray(own) ? own : undefined, others);
   if (checkpoint?.checkpoint_id == null) return [];
   return [
     {
@@ -358,7 +367,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
       parentId: parent_checkpoint?.checkpoint_id ?? undefined,
       createdAt: created_at ?? undefined,
       metadata: metadata ?? {},
-      messages: Array.isArray(messages) ? messages : undefined,
+      messages,
       next,
       tasks: stepTasksOf(tasks),
     },

@@ -5,7 +5,7 @@ import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";
 import type { Archives } from "../read-threads.js";
-import { nameIn } from "../view/message-view.js";
+import { lines, nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
 import type { Place, ThreadView } from "../view/thread-view.js";
@@ -64,6 +64,7 @@ ${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}
+${statePanel(view)}
 <p class="pages"><span class="mono small soft">${threadId}</span><span class="printed">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
   return layout({
@@ -124,7 +125,7 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
   ].filter(Boolean);
   const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
   return html`<p><b class="bad-text">${isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}</p>
-<p>${repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+<p>${view.channel !== "messages" ? html`They are in the channel <code>${nameIn(view.channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.` : repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
 }
 
 const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
@@ -213,10 +214,15 @@ function moment({ view, link, now }: Shown): Markup {
         return step?.next.includes("summarize")
           ? html`At this step a model was asked for a summary. That request is not stored.`
           : html`The model was not asked at this step.`;
-      return view.report.outcome === "unreadable"
-        ? html`The messages cannot be read.`
-        : html`The thread is empty.`;
+      return notJudgedText(view.report) ?? html`The thread is empty.`;
   }
+}
+
+/** Why a thread without shown messages is not called empty. */
+function notJudgedText({ outcome, findings }: ThreadView["report"]): Markup | undefined {
+  if (outcome !== "unreadable" && outcome !== "skipped") return undefined;
+  const said = findings.find(({ code }) => /^thread\/|^state\/no-/.test(code));
+  return html`${codeSpans(sentence(said?.evidence ?? "The messages cannot be read."))}`;
 }
 
 /** What a database says of a run: nothing for certain. */
@@ -307,6 +313,21 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
+}
+
+/** The most channels that are shown. */
+const MOST_CHANNELS = 40;
+
+/** The rest of the latest state. */
+function statePanel({ values, channel, isLatest }: ThreadView): Markup | false {
+  const names = Object.keys(values).filter((name) => name !== channel);
+  if (!isLatest || names.length === 0) return false;
+  const shown = names.slice(0, MOST_CHANNELS);
+  const others = names.length - shown.length;
+  return html`<details class="panel"><summary>The rest of the state: <span class="small soft">${shown.map(nameIn).join(", ")}${others > 0 && ` and ${count(others)} more`}</span></summary><dl>${shown.map(
+    (name) =>
+      html`<dt><code><bdi>${nameIn(name)}</bdi></code></dt><dd><pre class="call" dir="auto">${lines(values[name])}</pre></dd>`,
+  )}</dl></details>`;
 }
 
 /*

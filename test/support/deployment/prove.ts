@@ -42,6 +42,7 @@ export function storeOf(clinic: Clinic, agent: AgentName): ThreadStore {
   return createGraphStore({
     graph: createDeployedAgent(agent),
     checkpointer: database.saver,
+    quietMs: 0,
     target: agent,
     list: async function* ({ threadIds }) {
       for (const threadId of threadIds ?? (await database.threadIds())) yield { threadId, namespace: "" };
