@@ -18,6 +18,7 @@ import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
+import { OWN_PATCH } from "./shown-state.js";
 import { type StoredThread, threadOfList, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
@@ -195,9 +196,12 @@ function callAndRuleFindings(
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const severity = dialect === "auto" ? "warning" : "error";
   const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
-  return [...(heals ? pairing.map(asHealing) : pairing), ...ofRules].sort(
-    (one, other) => (one.index ?? -1) - (other.index ?? -1),
-  );
+  const told = heals
+    ? pairing.map(asHealing)
+    : thread.openTasks === undefined || thread.content.kind !== "read"
+      ? pairing
+      : pairing.map((one) => asOfNodes(one, thread, found));
+  return [...told, ...ofRules].sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
 /** What the next message mends, whatever a provider would say about the list as it is. */
@@ -206,6 +210,31 @@ function asHealing(found: Finding): Finding {
   const evidence = `${found.evidence} The graph mends this when the next message comes.`;
   return isMended ? { ...found, severity: "info", ...UNSAID, evidence } : found;
 }
+
+/**
+ * What nodes before the model do with a fault is not known. Only deepagents' own patch is: it gives each open call a
+ * result that says that the call was cancelled, also if the real one is saved.
+ */
+function asOfNodes(found: Finding, thread: StoredThread, { openCalls }: Examination): Finding {
+  const { nodesBefore = [], otherGraph } = thread;
+  if (nodesBefore.length === 0 || otherGraph !== undefined) return found;
+  const open = openCalls.find(({ call }) => call.id === found.callId);
+  const isPatched = nodesBefore.includes(OWN_PATCH) && open?.call.kind === "valid";
+  if (found.code === "state/pending-result") {
+    const evidence = `${found.evidence} The agent's own patch does not use it: it is lost with the next message.`;
+    return isPatched && open.standIn === undefined ? { ...found, severity: "warning", evidence } : found;
+  }
+  if (found.severity === "info") return found;
+  if (isPatched && OPEN_CODES.has(found.code)) {
+    const evidence = `${found.evidence} The agent's own patch sends a result that says that the call was cancelled.`;
+    return { ...found, ...UNSAID, severity: "info", evidence };
+  }
+  const names = nodesBefore.map((name) => `\`${name}\``).join(", ");
+  const evidence = `${found.evidence} What the nodes before the model do about it is not known: ${names}.`;
+  return { ...found, severity: "warning", evidence };
+}
+
+const OPEN_CODES: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
 
 const UNSAID = { dialect: null, providerSays: null } as const;
 

@@ -75,7 +75,7 @@ import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { headsOf } from "./heads.js";
 import { listsIn } from "./message-lists.js";
-import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
+import { hooksBeforeModel, mendedBy, nodesBeforeModel, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
@@ -172,6 +172,8 @@ interface Opened {
    */
   readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
+  /** See `StoredThread`. Undefined: the graph is not at hand, or cannot be drawn. */
+  readonly nodesBefore?: readonly string[] | undefined;
 }
 
 /** The same, for what was opened before. */
@@ -190,13 +192,15 @@ export function storeOf(
   },
 ): ThreadStore {
   const { graph, saver } = opened;
+  const nodesBefore = graph?.getGraph && safely(() => nodesBeforeModel(graph.getGraph?.()), undefined);
   const find = (selection: ThreadSelection) =>
     tables === undefined ? listThreads(saver, selection) : headsOf(tables, selection, "by name");
   return {
     target,
     canWrite: graph !== undefined,
     threads: (selection) => list?.(selection) ?? selectThreads(find(selection), selection),
-    read: (ref, bounds = {}) => readThread({ quietMs, now, ...tables, ...defined(bounds), ...opened }, ref),
+    read: (ref, bounds = {}) =>
+      readThread({ quietMs, now, ...tables, ...defined(bounds), ...opened, nodesBefore }, ref),
     write: async (ref, write) => {
       if (graph === undefined) throw new Error("A thread is written through its graph, and none is named.");
       return writeThread({ graph, saver }, ref, write);
@@ -284,7 +288,7 @@ type RunEvidence = Pick<Tables, "isLocked"> & { readonly quietMs: number; readon
 
 /** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
-  { graph, saver: given, ...evidence }: Opened & RunEvidence,
+  { graph, saver: given, nodesBefore, ...evidence }: Opened & RunEvidence,
   { threadId, namespace }: ThreadRef,
 ): Promise<StoredThread> {
   const saver = pinMessages(given);
@@ -331,6 +335,7 @@ async function readThread(
     otherGraph,
     tellsStarts: true,
     mendedBy: mendedByGraph(graph, checkpoint),
+    nodesBefore: nodesBefore ?? hooksBeforeModel(Object.keys(checkpoint.versions_seen)),
   };
 }
 

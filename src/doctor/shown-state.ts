@@ -121,6 +121,35 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
     .toReversed();
 }
 
+/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
+export const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
+
+/** The node of deepagents that gives each open call a result. It says that the call was cancelled. */
+export const OWN_PATCH = "patchToolCallsMiddleware.before_agent";
+
+/** Hooks of `createAgent` that run before its model. */
+const HOOK_BEFORE = /\.before_(?:agent|model)$/;
+
+/**
+ * The nodes between the start and the model of a graph, as LangGraph draws it. Empty for a graph whose model cannot be
+ * told: any of its nodes can be the one.
+ */
+export function nodesBeforeModel(drawn: unknown): readonly string[] {
+  const edges = recordsIn(Object(drawn).edges).map(({ source, target }) => [String(source), String(target)]);
+  const reached = new Set(["__start__"]);
+  let hasModel = false;
+  // A set also gives what is added to it meanwhile.
+  for (const node of reached)
+    for (const [source, target = ""] of edges)
+      if (source === node && MODEL_NODE.test(target)) hasModel = true;
+      else if (source === node && target !== "__end__") reached.add(target);
+  return hasModel ? [...reached].filter((node) => node !== "__start__") : [];
+}
+
+/** The same where only the nodes that have run are known. */
+export const hooksBeforeModel = (ran: readonly string[]): readonly string[] =>
+  ran.filter((node) => HOOK_BEFORE.test(node));
+
 /** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 

@@ -295,6 +295,11 @@ export interface StoredThread {
    * unknown.
    */
   readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
+  /**
+   * The nodes that certainly run between a user's message and the model, and may change the messages. Undefined or empty:
+   * none is known.
+   */
+  readonly nodesBefore?: readonly string[] | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */

@@ -144,6 +144,7 @@ export async function readThread(
     updatedAt: stored.updatedAt,
     mayRun: stored.mayRun,
     knowsRuns: store.knowsRuns === true,
+    nodesBefore: stored.nodesBefore ?? [],
     channel: stored.channel ?? "messages",
     /** The state's other channels. */
     values: stored.values ?? {},

@@ -1,11 +1,12 @@
 /** What the doctor and the page say of a thread rests on what was read, beside what a recording model is then sent. */
 
 import { join } from "node:path";
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import {
   Annotation,
   type BaseCheckpointSaver,
   MemorySaver,
+  MessagesAnnotation,
   messagesStateReducer,
   StateGraph,
 } from "@langchain/langgraph";
@@ -22,6 +23,7 @@ import { calls, FunctionModel } from "../support/models.js";
 import { inThread, user } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
 import { makeFolder, run } from "./command/command-line.js";
+import { mend } from "./mend.js";
 
 const config = inThread("1");
 
@@ -43,13 +45,15 @@ function createWorld() {
   return { model, tools, begun: begun.promise, end: () => ended.resolve() };
 }
 
+type Agent = (given: object) => ReturnType<typeof createAgentGraph>;
+
 const AGENTS = {
   createAgent: (given: object) => createAgent(given as never).graph,
   createReactAgent: ({ model, ...given }: { readonly model: unknown }) =>
     createReactAgent({ ...given, llm: model } as never),
   createDeepAgent: (given: object) => Reflect.get(createDeepAgent(given as never), "graph") as object,
   createAgentGraph: (given: object) => createAgentGraph(given as never),
-} as unknown as Readonly<Record<string, (given: object) => ReturnType<typeof createAgentGraph>>>;
+} as unknown as Readonly<Record<string, Agent>>;
 
 const pageOf = (graph: object, quietMs?: number) => {
   const inspect = createInspector({
@@ -58,6 +62,9 @@ const pageOf = (graph: object, quietMs?: number) => {
   });
   return async (path: string) => (await inspect(new Request(`http://localhost/tether${path}`))).text();
 };
+
+/** The first lines of a page. */
+const storyOf = (page: string) => /<section class="panel story".*?<\/section>/s.exec(page)?.[0] ?? "";
 
 describe.each(Object.keys(AGENTS))("a thread of %s", (name) => {
   it("whose run may be going on is not judged until it has been quiet", async () => {
@@ -88,6 +95,129 @@ describe.each(Object.keys(AGENTS))("a thread of %s", (name) => {
     await running;
     expect(await diagnoseThread({ graph, config })).toMatchObject({ status: "idle", outcome: "sound" });
   });
+});
+
+/** A thread whose run was cut in `wait`, after `look` had returned. Its model records what it is sent. */
+async function cutThread(agent: Agent | undefined, checkpointer: BaseCheckpointSaver) {
+  const { begun, end, ...given } = createWorld();
+  const sent: BaseMessage[][] = [];
+  const model = new FunctionModel(({ messages }) => {
+    sent.push([...messages]);
+    return messages.at(-1)?.text === "work" ? calls(["look", {}, "l"], ["wait", {}, "w"]) : "done";
+  });
+  if (agent === undefined) throw new Error("Expected an agent.");
+  const graph = agent({ ...given, model, checkpointer });
+  const ending = new AbortController();
+  const running = graph.invoke(user("work"), { ...config, signal: ending.signal });
+  running.catch(() => {});
+  await begun;
+  // `createReactAgent` runs all calls in one task, which is lost.
+  const isSaved = async () => JSON.stringify((await graph.getState(config)).tasks).includes("seen");
+  if (agent !== AGENTS["createReactAgent"]) await expect.poll(isSaved).toBe(true);
+  ending.abort();
+  await expect(running).rejects.toThrow();
+  end();
+  const next = async () => {
+    await graph.invoke(user("go on"), config);
+    return (
+      sent
+        .at(-1)
+        ?.filter(({ type }) => type === "tool")
+        .map(({ text }) => text) ?? []
+    );
+  };
+  return { graph, next };
+}
+
+const SAVERS_HERE = {
+  MemorySaver: () => new MemorySaver(),
+  SqliteSaver: () => SqliteSaver.fromConnString(":memory:"),
+};
+
+describe.each(Object.entries(SAVERS_HERE))("over %s, a run of an agent was cut", (_, open) => {
+  it.each(["createAgent", "createReactAgent"])(
+    "%s sends the open calls, and the page says so",
+    async (name) => {
+      const { graph, next } = await cutThread(AGENTS[name], open());
+      const report = await diagnoseThread({ graph, config, quietMs: 0 });
+      expect(report).toMatchObject({ outcome: "findings" });
+      expect(await pageOf(graph, 0)("/threads/1")).toMatch(/"bad-text">[^<]* refuse the next message/);
+      expect(await next()).toEqual([]);
+    },
+  );
+
+  it("deepagents patches the calls, and the page says what that loses", async () => {
+    const { graph, next } = await cutThread(AGENTS["createDeepAgent"], open());
+    const report = await diagnoseThread({ graph, config, quietMs: 0 });
+    const about = (code: string, callId: string) =>
+      report.findings.find((one) => one.code === code && one.callId === callId);
+    expect(about("pairing/dangling-call", "w")).toMatchObject({ severity: "info", providerSays: null });
+    expect(about("state/pending-result", "l")).toMatchObject({
+      severity: "warning",
+      evidence: expect.stringContaining("it is lost with the next message"),
+    });
+    expect(report.findings.filter(({ severity }) => severity === "error")).toEqual([]);
+    const page = await pageOf(graph, 0)("/threads/1");
+    expect(storyOf(page)).not.toContain("refuse");
+    expect(page).toMatch(
+      /gives 2 calls a result that says that the call was cancelled.*saved result of <code><bdi>look/s,
+    );
+    // And so it is.
+    expect(await next()).toEqual([
+      expect.stringContaining("look with id l was cancelled"),
+      expect.stringContaining("wait with id w was cancelled"),
+    ]);
+  });
+
+  it("a repair before the next message keeps what the patch of deepagents loses", async () => {
+    const { graph, next } = await cutThread(AGENTS["createDeepAgent"], open());
+    await mend({ graph, config, quietMs: 0 });
+    expect(await next()).toEqual(["seen", expect.stringMatching(/^Tool call wait \(w\): /)]);
+  });
+
+  it("createAgentGraph recovers the result, and the page says so", async () => {
+    const { graph, next } = await cutThread(AGENTS["createAgentGraph"], open());
+    expect(await diagnoseThread({ graph, config, quietMs: 0 })).toMatchObject({ outcome: "sound" });
+    expect(await pageOf(graph, 0)("/threads/1")).toMatch(/will be recovered.*will be closed/s);
+    expect(await next()).toEqual(["seen", expect.stringContaining("wait")]);
+  });
+});
+
+it("what a node before the model does is not known, so a refusal is not said for certain", async () => {
+  const checkpointer = new MemorySaver();
+  const sent: BaseMessage[][] = [];
+  const model = new FunctionModel(({ messages }) => {
+    sent.push([...messages]);
+    return messages.at(-1)?.text === "work" ? calls(["look", {}, "l"]) : "done";
+  });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("clean", ({ messages }) => ({
+      messages: messages
+        .flatMap(({ id }) => (messages.length > 3 && id ? [new RemoveMessage({ id })] : []))
+        .slice(0, 2),
+    }))
+    .addNode("agent", async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
+    .addEdge("__start__", "clean")
+    .addEdge("clean", "agent")
+    .compile({ checkpointer });
+  await graph.invoke({ messages: [new HumanMessage("work")] }, config);
+  await graph.invoke({ messages: [new HumanMessage("are you there?")] }, config);
+  const { findings } = await diagnoseThread({ graph, config });
+  expect(findings).toMatchObject([
+    {
+      code: "pairing/dangling-call",
+      severity: "warning",
+      evidence: expect.stringContaining("not known: `clean`"),
+    },
+  ]);
+  const page = await pageOf(graph)("/threads/1");
+  expect(page).not.toMatch(/"bad-text"/);
+  expect(page).toMatch(
+    /"warning-text">As it is stored, the next message is refused.*<bdi>clean<\/bdi><\/code> does/s,
+  );
+  // Here the node takes the call out.
+  await graph.invoke({ messages: [new HumanMessage("hello?")] }, config);
+  expect(sent.at(-1)?.map(({ type }) => type)).toEqual(["human", "ai", "human"]);
 });
 
 /** A user's own graph, with its messages in this channel. Its model node sends them as they are. */

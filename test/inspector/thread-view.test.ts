@@ -27,6 +27,7 @@ const READING = {
   mayRun: undefined,
   knowsRuns: true,
   channel: "messages",
+  nodesBefore: [],
   values: {},
   metadata: {},
   mendedBy: "agent" as const,

@@ -18,6 +18,7 @@ import { listsIn } from "../message-lists.js";
 import {
   mendedBy,
   messagesInState,
+  nodesBeforeModel,
   resultsIn,
   type ShownState,
   stepTasksOf,
@@ -144,14 +145,17 @@ export function threadsOfClient(
 ): ThreadStore {
   /** The channels of messages of the threads that were read, if they are not `messages`. */
   const channels = new Map<string, string>();
-  const mends = new Map<string, Promise<StoredThread["mendedBy"]>>();
+  const mends = new Map<string, Promise<Pick<StoredThread, "mendedBy" | "nodesBefore">>>();
   /** Undefined if the server does not show its graphs. */
   const mendedByGraph = (graphId: unknown) => {
-    if (typeof graphId !== "string") return undefined;
+    if (typeof graphId !== "string") return {};
     return madeOnce(mends, graphId, () =>
       assistants.getGraph(graphId).then(
-        (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
-        () => undefined,
+        (drawn) => ({
+          mendedBy: mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+          nodesBefore: nodesBeforeModel(drawn),
+        }),
+        () => ({}),
       ),
     );
   };
@@ -195,7 +199,7 @@ export function threadsOfClient(
         const read = await readServedThread(threads, threadId, thread, hide, bounds);
         const { channel = MESSAGES } = read;
         if (channel !== MESSAGES) channels.set(threadId, channel);
-        return { ...read, mendedBy: await mendedByGraph(thread?.metadata?.["graph_id"]) };
+        return { ...read, ...(await mendedByGraph(thread?.metadata?.["graph_id"])) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }

@@ -1,5 +1,6 @@
 import { quoted } from "../../doctor/command/text.js";
 import { type Finding, worthALook } from "../../doctor/finding.js";
+import { OWN_PATCH } from "../../doctor/shown-state.js";
 import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
@@ -96,18 +97,22 @@ function story(shown: Shown, repair: string | undefined): Markup {
   const listed = parts.map(
     (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  return html`${errorText(view)}${refusal(shown, repair)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
+  return html`${errorText(view)}${refusal(shown, repair)}${ownPatch(shown, repair)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
 }
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
 /** That the next message is refused, in whose words, and what ends that. The thread's own agent does none of it. */
 function refusal({ view, link, chosen }: Shown, repair: string | undefined): Markup | false {
-  const { moment: at, isMade, findings, form, threadId, mendable } = view;
+  const { moment: at, isMade, findings, form, threadId, mendable, nodesBefore } = view;
+  const hasNodes = nodesBefore.length > 0;
   const faults = findings.filter(
-    ({ severity, code }) => severity === "error" || code === "pairing/open-call",
+    ({ severity, code }) =>
+      severity === "error" ||
+      (severity === "warning" && (code === "pairing/open-call" || (hasNodes && code.startsWith("pairing/")))),
   );
   if (at.kind !== "next" || isMade || faults.length === 0) return false;
+  const isSure = !hasNodes || faults.some(({ severity }) => severity === "error");
   const open = faults.filter(({ code }) => OPEN.has(code));
   const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
   const why =
@@ -124,8 +129,26 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
     closed > 0 && `closes ${amount(closed, "call")}`,
   ].filter(Boolean);
   const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
-  return html`<p><b class="bad-text">${isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}</p>
+  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${!isSure ? "As it is stored, the next message is refused" : isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}${!isSure && html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`}</p>
 <p>${view.channel !== "messages" ? html`They are in the channel <code>${nameIn(view.channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.` : repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+}
+
+const nodeNames = (nodes: readonly string[]): Markup =>
+  html`${joined(nodes.map((node) => html`<code><bdi>${nameIn(node)}</bdi></code>`))}`;
+
+/** What the patch of deepagents does with open calls, and what it loses. */
+function ownPatch({ view }: Shown, repair: string | undefined): Markup | false {
+  const { moment: at, isMade, findings, nodesBefore, threadId } = view;
+  if (at.kind !== "next" || isMade || !nodesBefore.includes(OWN_PATCH)) return false;
+  const patched = findings.filter(({ code, severity }) => OPEN.has(code) && severity === "info").length;
+  const lost = findings.filter(
+    ({ code, severity }) => code === "state/pending-result" && severity === "warning",
+  );
+  if (patched === 0) return false;
+  const command = repair
+    ? html`<code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>`
+    : html`<code>npx langgraph-tether repair</code>`;
+  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b> A repair puts ${lost.length === 1 ? "it" : "them"} into the thread before: ${command}.`}</p>`;
 }
 
 const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
@@ -140,7 +163,7 @@ function sender({ view, chosen, link }: Shown): Markup | false {
     if (mendedBy === undefined)
       return "Which agent runs this thread is not known. Its messages are shown as they are stored, and an agent can change them on their way.";
     if (!isMade)
-      return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its middleware can change them on their way.";
+      return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its nodes and middleware can change them on their way.";
     if (mendedBy === "field")
       return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
     return knowsSettings
