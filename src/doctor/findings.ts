@@ -51,8 +51,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
-    // A namespace with a colon has one task's id, so later runs of the thread have their own state.
-    const isOfTask = namespace.includes(":") && status !== "interrupted";
+    const isOfTask = !isKeptState(thread) && status !== "interrupted";
     const ofMessages = [
       ...formFindings(found.list, content.kind === "bricked"),
       ...callAndRuleFindings(thread, found, messages, dialect),
@@ -73,6 +72,46 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     messages: values?.length ?? (content.kind === "none" ? 0 : null),
     findings,
   };
+}
+
+/** The worst comes first. */
+const OUTCOMES = [
+  "unreadable",
+  "findings",
+  "skipped",
+  "sound",
+] as const satisfies readonly ThreadReport["outcome"][];
+
+export function worstOutcome(...outcomes: readonly ThreadReport["outcome"][]): ThreadReport["outcome"] {
+  return OUTCOMES.find((one) => outcomes.includes(one)) ?? "sound";
+}
+
+/** Whether later runs of the thread go on with this state: one with a colon in its namespace belongs to one task. */
+export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boolean =>
+  !namespace.includes(":");
+
+/** One verdict for a thread and the states that its subgraphs keep. */
+export function reportWith(
+  report: ThreadReport,
+  subgraphs: readonly StoredThread[],
+  options: DiagnoseOptions = {},
+): ThreadReport {
+  const reports = subgraphs.map((thread) => reportOn(thread, options));
+  const findings = reports.flatMap((one) =>
+    one.findings
+      .filter(
+        ({ severity, code }) =>
+          severity !== "info" || (one.outcome === "skipped" && code !== "state/subgraph"),
+      )
+      .map((found) => ({
+        ...found,
+        index: null,
+        evidence: `In the subgraph \`${one.namespace}\`: ${found.evidence}`,
+        fixes: [],
+      })),
+  );
+  const outcome = worstOutcome(report.outcome, ...reports.map((one) => one.outcome));
+  return { ...report, outcome, findings: [...report.findings, ...findings] };
 }
 
 /*

@@ -131,19 +131,25 @@ export const OWN_PATCH = "patchToolCallsMiddleware.before_agent";
 const HOOK_BEFORE = /\.before_(?:agent|model)$/;
 
 /**
- * The nodes between the start and the model of a graph, as LangGraph draws it. Empty for a graph whose model cannot be
- * told: any of its nodes can be the one.
+ * The nodes on each path from the start to a model of a graph, as LangGraph draws it. Empty for a graph whose model cannot
+ * be told: any of its nodes can be the one.
  */
 export function nodesBeforeModel(drawn: unknown): readonly string[] {
   const edges = recordsIn(Object(drawn).edges).map(({ source, target }) => [String(source), String(target)]);
-  const reached = new Set(["__start__"]);
-  let hasModel = false;
-  // A set also gives what is added to it meanwhile.
-  for (const node of reached)
-    for (const [source, target = ""] of edges)
-      if (source === node && MODEL_NODE.test(target)) hasModel = true;
-      else if (source === node && target !== "__end__") reached.add(target);
-  return hasModel ? [...reached].filter((node) => node !== "__start__") : [];
+  /** The nodes before a model that are reached without this one; undefined if no model is. */
+  const reachedWithout = (avoided?: string): ReadonlySet<string> | undefined => {
+    const reached = new Set(["__start__"]);
+    let hasModel = false;
+    // A set also gives what is added to it meanwhile.
+    for (const node of reached)
+      for (const [source, target = ""] of edges)
+        if (source !== node || target === avoided) continue;
+        else if (MODEL_NODE.test(target)) hasModel = true;
+        else reached.add(target);
+    return hasModel ? reached : undefined;
+  };
+  const all = [...(reachedWithout() ?? [])].filter((node) => node !== "__start__");
+  return all.filter((node) => reachedWithout(node) === undefined);
 }
 
 /** The same where only the nodes that have run are known. */

@@ -221,6 +221,7 @@ const THREAD_PARAMETERS = {
   maxTokens: countFrom(1),
   only: oneOf(["changes"]),
   with: oneOf(["tether"]),
+  ns: text,
   page: countFrom(1),
   at: countFrom(1),
 } satisfies Rules;

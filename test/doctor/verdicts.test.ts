@@ -220,6 +220,70 @@ it("what a node before the model does is not known, so a refusal is not said for
   expect(sent.at(-1)?.map(({ type }) => type)).toEqual(["human", "ai", "human"]);
 });
 
+describe.each(Object.entries(SAVERS_HERE))("over %s, a subgraph with a memory of its own", (_, open) => {
+  it("has one verdict with its thread, on the page, in the list and of the doctor", async () => {
+    const checkpointer = open();
+    const { begun, end, tools } = createWorld();
+    const sent: BaseMessage[][] = [];
+    const model = new FunctionModel(({ messages }) => {
+      sent.push([...messages]);
+      return messages.at(-1)?.text === "work" ? calls(["look", {}, "l"], ["wait", {}, "w"]) : "done";
+    });
+    const inner = createAgent({ model, tools, checkpointer: true } as never).graph;
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("researcher", inner as never)
+      .addEdge("__start__", "researcher")
+      .compile({ checkpointer });
+    const ending = new AbortController();
+    const running = graph.invoke(user("work") as never, { ...config, signal: ending.signal });
+    running.catch(() => {});
+    await begun;
+    ending.abort();
+    await expect(running).rejects.toThrow();
+    end();
+    const store = createGraphStore({ graph, quietMs: 0 });
+    const namespaces: string[] = [];
+    for await (const { namespace } of store.threads({})) namespaces.push(namespace);
+    expect(namespaces.toSorted()).toEqual(["", "researcher"]);
+    const read = pageOf(graph, 0);
+    const page = await read("/threads/1");
+    expect(storyOf(page)).toMatch(/In the subgraph .*researcher.*The call of <code>(look|wait)<\/code>/);
+    expect(JSON.parse(await read("/threads/1.json"))).toMatchObject({ outcome: "findings" });
+    expect(await read("")).not.toContain("chip good");
+    const own = await read("/threads/1?ns=researcher");
+    expect(own).toMatch(/"bad-text">[^<]*refuse the next message/);
+    expect(own).not.toContain("langgraph-tether repair</code>");
+    await expect(read("/threads/1?ns=unknown")).resolves.toContain("Not found");
+    // It sends its calls without results.
+    await graph.invoke(user("go on") as never, config);
+    expect(sent.at(-1)?.filter(({ type }) => type === "tool")).toEqual([]);
+    expect(sent.at(-1)?.length).toBeGreaterThan(2);
+  });
+});
+
+it("the command line counts a thread whose subgraph has findings as one with findings", async () => {
+  const folder = makeFolder();
+  const checkpointer = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  const call = new AIMessage({ content: "", tool_calls: [{ id: "s", name: "look", args: {} }] });
+  const inner = new StateGraph(MessagesAnnotation)
+    .addNode("talk", () => ({ messages: [call, new HumanMessage("and?")] }))
+    .addEdge("__start__", "talk")
+    .compile({ checkpointer: true });
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("inner", async (_, given) => {
+      await inner.invoke({ messages: [new HumanMessage("hi")] }, given);
+      return {};
+    })
+    .addEdge("__start__", "inner")
+    .compile({ checkpointer });
+  await graph.invoke(user("hello") as never, config);
+  const { code, output } = await run(["doctor", "--sqlite", "threads.db"], { folder });
+  expect(code).toBe(1);
+  expect(output).toMatch(/✗ 1 · inner/);
+  expect(output).toContain("1 of 1 thread has findings");
+  expect(output).not.toContain("sound");
+});
+
 /** A user's own graph, with its messages in this channel. Its model node sends them as they are. */
 function ownGraph(channel: string, checkpointer: BaseCheckpointSaver) {
   const list = () => Annotation<BaseMessage[]>({ reducer: messagesStateReducer, default: () => [] });

@@ -28,6 +28,8 @@ const READING = {
   knowsRuns: true,
   channel: "messages",
   nodesBefore: [],
+  namespace: "",
+  subgraphs: [],
   values: {},
   metadata: {},
   mendedBy: "agent" as const,

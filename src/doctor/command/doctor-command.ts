@@ -5,6 +5,7 @@ import { amount, count, printableLine } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
+import { worstOutcome } from "../findings.js";
 import { skipOf } from "../plan.js";
 import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
@@ -26,6 +27,8 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
     const withoutGraph = lacksGraph(command, io);
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
+    /** A thread's and its subgraphs' worst. */
+    const outcomes = new Map<string, ThreadReport["outcome"]>();
     const threadText = threadPrinter();
     const threadsWith = new Map<FindingCode, number>();
     const reading = await readThreads(
@@ -35,6 +38,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       (_, thread) => ({ thread, report: diagnoseThread(thread, { maxTokens, dialect }) }),
       async ({ thread, report }) => {
         countThread(counts, report);
+        outcomes.set(report.threadId, worstOutcome(report.outcome, outcomes.get(report.threadId) ?? "sound"));
         const { schemaVersion: _, threadId, ...fields } = report;
         const { otherGraph, channel = "messages" } = thread;
         const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
@@ -55,6 +59,10 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           await printer.thread({ threadId, ...fields, findings }, threadText(report, findings));
       },
     );
+    for (const outcome of outcomes.values()) {
+      if (outcome === "sound") counts.sound += 1;
+      if (outcome === "findings") counts.withFindings += 1;
+    }
     const isPart = counts.unreadable > 0 || !isComplete(reading);
     const { errors, warnings } = counts;
     const failing = { error: errors, unknown: errors, warning: errors + warnings, never: 0 }[failOn];
@@ -109,8 +117,6 @@ type Counts = typeof NO_COUNTS;
 function countThread(counts: Counts, { namespace, outcome, status, findings }: ThreadReport): void {
   if (namespace === "") {
     counts.threads += 1;
-    if (outcome === "sound") counts.sound += 1;
-    if (outcome === "findings") counts.withFindings += 1;
     if (status === "interrupted") counts.waiting += 1;
   } else counts.subgraphs += 1;
   if (outcome === "unreadable") counts.unreadable += 1;

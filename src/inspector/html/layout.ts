@@ -216,6 +216,8 @@ export interface ThreadLink {
   readonly page?: number | undefined;
   readonly only?: "changes" | undefined;
   readonly with?: "tether" | undefined;
+  /** A subgraph's namespace. */
+  readonly ns?: string | undefined;
 }
 
 type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };

@@ -16,6 +16,7 @@ import {
   joined,
   layout,
   options,
+  outcomeChip,
   sentence,
   statusChip,
   type ThreadLink,
@@ -57,7 +58,7 @@ export function threadPage(
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
 <section class="panel story" aria-label="What happened">${story(shown, repair)}</section>
-${questionPanel(view)}${findingsPanel(shown, repair)}
+${questionPanel(view)}${findingsPanel(shown, repair)}${subgraphsPanel(shown)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
@@ -97,7 +98,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
   const listed = parts.map(
     (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  return html`${errorText(view)}${refusal(shown, repair)}${ownPatch(shown, repair)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
+  return html`${errorText(view)}${refusal(shown, repair)}${ownPatch(shown, repair)}${subgraphFaults(view)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
 }
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
@@ -130,7 +131,7 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
   ].filter(Boolean);
   const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
   return html`<p><b class="${isSure ? "bad" : "warning"}-text">${!isSure ? "As it is stored, the next message is refused" : isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}${!isSure && html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`}</p>
-<p>${view.channel !== "messages" ? html`They are in the channel <code>${nameIn(view.channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.` : repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+<p>${view.namespace !== "" ? html`A repair does not write the states of subgraphs.` : view.channel !== "messages" ? html`They are in the channel <code>${nameIn(view.channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.` : repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
 }
 
 const nodeNames = (nodes: readonly string[]): Markup =>
@@ -316,6 +317,7 @@ function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefin
   const command =
     isNamed &&
     isHere &&
+    view.namespace === "" &&
     errors > 0 &&
     html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code></p>`;
   const mark = errors > 0 ? chip(amount(errors, "finding"), "warning") : chip("for information");
@@ -336,6 +338,28 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
+}
+
+/** That a subgraph's own messages have faults: it sends them when it runs next. */
+function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
+  const faulty = subgraphs.filter(({ report: { outcome } }) => outcome !== "sound");
+  if (faulty.length === 0) return false;
+  return html`${faulty.map(({ namespace, report: { findings } }) => {
+    const said = findings.find(({ severity }) => severity !== "info") ?? findings.at(-1);
+    return html`<p><b class="warning-text">In the subgraph <a href="${threadLink(threadId, { ns: namespace })}"><bdi>${nameIn(namespace)}</bdi></a>:</b> ${codeSpans(sentence(said?.evidence ?? ""))} It sends its own messages when it runs next.</p>`;
+  })}`;
+}
+
+/** The states that subgraphs keep, or the way back from one of them. */
+function subgraphsPanel({ view: { namespace, subgraphs, threadId } }: Shown): Markup | false {
+  if (namespace !== "")
+    return html`<p class="panel">This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`;
+  if (subgraphs.length === 0) return false;
+  const entries = subgraphs.map(
+    ({ namespace: ns, report: { outcome, findings, messages } }) =>
+      html`<li><a href="${threadLink(threadId, { ns })}"><bdi>${nameIn(ns)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}</span> ${outcomeChip(outcome, worthALook(findings))}</li>`,
+  );
+  return html`<section class="panel"><h2>Subgraphs with a memory of their own</h2><ul class="findings">${entries}</ul></section>`;
 }
 
 /** The most channels that are shown. */
@@ -394,7 +418,7 @@ ${
   html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with })}
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with, ns: chosen.ns })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
 ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>`}
 <button type="submit">Show</button>
