@@ -2,9 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { type ThreadReport, worthALook } from "../doctor/finding.js";
+import { type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
 import { isKeptState, reportOn, reportWith } from "../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
+import { planFor } from "../doctor/plan.js";
 import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
@@ -17,6 +18,7 @@ import {
   threadOfList,
   valuesOf,
 } from "../doctor/thread-store.js";
+import { unfinishedIn } from "../doctor/unfinished.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { isSummaryDue, planSummary } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
@@ -173,8 +175,10 @@ export async function readThread(
       isNext && isOurs && policy !== undefined && isSummaryDue(history, policy)
         ? planSummary(history, policy)
         : undefined,
-    /** What this library would add to the history of a thread that it does not protect. */
-    mendable: isNext && !isMade ? [...nextHistoryOf(stored).added.values()] : [],
+    /** What a repair would do, and how often. */
+    repairs: repairsOf(stored),
+    /** Where the last run stopped; undefined if it ended, or if that is not known. */
+    stopped: stoppedIn(stored, store),
     /** The errors of the step's tasks. */
     errors: (shown?.tasks ?? []).flatMap(({ node, error }) =>
       error === undefined ? [] : [{ node, ...readError(error) }],
@@ -188,6 +192,19 @@ export async function readThread(
     /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
+}
+
+function repairsOf(thread: StoredThread) {
+  const plan = planFor(thread);
+  const counts = new Map<RepairStepKind, number>();
+  for (const { kind } of plan.kind === "write" ? plan.steps : [])
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => ({ kind, count }));
+}
+
+function stoppedIn(thread: StoredThread, store: ThreadStore) {
+  const found = unfinishedIn(thread, store);
+  return found?.kind === "stopped" ? { nodes: found.nodes, evidence: found.evidence } : undefined;
 }
 
 /** The most states of subgraphs that are read for one page. */

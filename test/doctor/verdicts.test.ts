@@ -1,7 +1,13 @@
 /** What the doctor and the page say of a thread rests on what was read, beside what a recording model is then sent. */
 
 import { join } from "node:path";
-import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  RemoveMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
 import {
   Annotation,
   type BaseCheckpointSaver,
@@ -19,6 +25,7 @@ import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.j
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { deferred } from "../support/deferred.js";
+import { messagesIn } from "../support/make-messages.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { inThread, user } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
@@ -282,6 +289,93 @@ it("the command line counts a thread whose subgraph has findings as one with fin
   expect(output).toMatch(/✗ 1 · inner/);
   expect(output).toContain("1 of 1 thread has findings");
   expect(output).not.toContain("sound");
+});
+
+describe("the first lines of a page", () => {
+  /** A thread of `createAgent` with these messages, as other programs have written them. */
+  async function storedThread(messages: readonly BaseMessage[]) {
+    const model = new FunctionModel(() => "done");
+    const { graph } = createAgent({ model, tools: [], checkpointer: new MemorySaver() } as never);
+    await graph.invoke(user("hello") as never, config);
+    for (const [index, message] of messages.entries()) message.id = `m${index}`;
+    await graph.updateState(config, { messages } as never);
+    return { graph, story: storyOf(await pageOf(graph)("/threads/1")) };
+  }
+
+  it("count all that a repair does, and say what its command lacks", async () => {
+    const { graph, story } = await storedThread(messagesIn("r:x a(c1) u a(c2) v r:c1 w r:y"));
+    const plan = await planRepair({ graph, config });
+    const kinds = plan.kind === "write" ? plan.steps.map(({ kind }) => kind).toSorted() : [];
+    expect(kinds).toEqual(["close", "move", "take-out", "take-out"]);
+    expect(story).toContain("A repair takes out 2 messages, moves 1 result and closes 1 call.");
+    expect(story).toContain("needs <code>--url</code>, <code>--postgres</code> or <code>--sqlite</code>");
+  });
+
+  it("quote the provider about the fault that they name", async () => {
+    const { story } = await storedThread(messagesIn("r:x u a(c2) v"));
+    expect(story).toMatch(/<code><bdi>tool_c2<\/bdi><\/code> has no result.*following tool_call_ids[^<]*c2/s);
+  });
+
+  it("say that a thread cannot be read, and not that a provider refuses it or that it is empty", async () => {
+    const { graph } = await storedThread([]);
+    const removal = new RemoveMessage({ id: "no-such-message" });
+    const failing = new StateGraph(MessagesAnnotation)
+      .addNode("remove", () => ({ messages: [removal] }))
+      .addNode("fail", async () => {
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        throw new Error("The node fails.");
+      })
+      .addEdge("__start__", "remove")
+      .addEdge("__start__", "fail")
+      .compile({ checkpointer: graph.checkpointer as BaseCheckpointSaver });
+    await expect(failing.invoke(user("go") as never, inThread("2"))).rejects.toThrow();
+    const story = storyOf(await pageOf(failing)("/threads/2"));
+    expect(story).toMatch(
+      /The thread could not be read\..*Every read of the thread throws.*A repair writes the thread again/s,
+    );
+    expect(story).not.toMatch(/refuse|is empty|The next request has/);
+    const broken = new StateGraph(MessagesAnnotation).addNode("a", () => ({})).addEdge("__start__", "a");
+    class Unreadable extends MemorySaver {
+      override async getTuple(): Promise<never> {
+        throw new Error("the bytes are damaged");
+      }
+    }
+    const saver = new MemorySaver();
+    await broken.compile({ checkpointer: saver }).invoke(user("x") as never, config);
+    const damaged = Object.assign(new Unreadable(), { storage: saver.storage, writes: saver.writes });
+    const page = await pageOf(broken.compile({ checkpointer: damaged }))("/threads/1");
+    expect(storyOf(page)).toMatch(/The thread could not be read\..*the bytes are damaged/s);
+    expect(storyOf(page)).not.toMatch(/refuse|is empty/);
+  });
+
+  it("say where a run stopped that has stored no end", async () => {
+    const { begun, end, ...given } = createWorld();
+    const graph = createAgent({ ...given, checkpointer: new MemorySaver() } as never).graph;
+    const running = graph.invoke(user("work") as never, config);
+    await begun;
+    // As if the process had been killed here.
+    expect(storyOf(await pageOf(graph, 0)("/threads/1"))).toMatch(
+      /The last run stopped before the end of <code><bdi>tools<\/bdi><\/code>.*killed, cancelled or drained/s,
+    );
+    end();
+    await running;
+    expect(storyOf(await pageOf(graph, 0)("/threads/1"))).not.toContain("stopped");
+  });
+
+  it("name other rules of the provider, and a request that is too long", async () => {
+    const call = new AIMessage({
+      content: "",
+      tool_calls: [{ id: "c1", name: "get weather!", args: {} }],
+      response_metadata: { model_provider: "openai" },
+    });
+    const result = new ToolMessage({ tool_call_id: "c1", name: "get weather!", content: "18" });
+    const { graph, story } = await storedThread([call, result, new AIMessage("18.")]);
+    const { findings } = await diagnoseThread({ graph, config });
+    const [first] = findings.filter(({ code }) => code.startsWith("content/"));
+    expect(first?.severity).toBe("warning");
+    expect(story).toMatch(/breaks? another rule of <code>openai<\/code>/);
+    expect(story).toContain(String(first?.code));
+  });
 });
 
 /** A user's own graph, with its messages in this channel. Its model node sends them as they are. */

@@ -1,5 +1,5 @@
 import { quoted } from "../../doctor/command/text.js";
-import { type Finding, worthALook } from "../../doctor/finding.js";
+import { type Finding, type RepairStepKind, worthALook } from "../../doctor/finding.js";
 import { OWN_PATCH } from "../../doctor/shown-state.js";
 import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { amount, count } from "../../shared/text.js";
@@ -87,6 +87,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
     found.length === 0
       ? []
       : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
+  const isUnread = view.isLatest && view.report.findings.some(({ code }) => code.startsWith("thread/"));
   const verb = shown.chosen.with === undefined ? "will" : "would";
   const parts = [
     part(willBeRecovered, "good", "result", `${verb} be recovered`),
@@ -98,14 +99,15 @@ function story(shown: Shown, repair: string | undefined): Markup {
   const listed = parts.map(
     (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  return html`${errorText(view)}${refusal(shown, repair)}${ownPatch(shown, repair)}${subgraphFaults(view)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
+  return html`${errorText(view)}${stoppedText(view)}${unreadText(shown, repair)}${refusal(shown, repair)}${otherRules(shown)}${ownPatch(shown, repair)}${subgraphFaults(view)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${isUnread ? "No request is sent as long as the thread cannot be read." : moment(shown)}</p>${sender(shown)}`;
 }
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
 /** That the next message is refused, in whose words, and what ends that. The thread's own agent does none of it. */
-function refusal({ view, link, chosen }: Shown, repair: string | undefined): Markup | false {
-  const { moment: at, isMade, findings, form, threadId, mendable, nodesBefore } = view;
+function refusal(shown: Shown, repair: string | undefined): Markup | false {
+  const { view, link, chosen } = shown;
+  const { moment: at, isMade, findings, form, nodesBefore } = view;
   const hasNodes = nodesBefore.length > 0;
   const faults = findings.filter(
     ({ severity, code }) =>
@@ -113,6 +115,7 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
       (severity === "warning" && (code === "pairing/open-call" || (hasNodes && code.startsWith("pairing/")))),
   );
   if (at.kind !== "next" || isMade || faults.length === 0) return false;
+  if (faults.some(({ code }) => code.startsWith("thread/"))) return false;
   const isSure = !hasNodes || faults.some(({ severity }) => severity === "error");
   const open = faults.filter(({ code }) => OPEN.has(code));
   const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
@@ -121,17 +124,96 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
       ? html`${tools.map((tool, index) => html`${index > 0 && (index === tools.length - 1 ? " and " : ", ")}<code><bdi>${tool}</bdi></code>`)} ${open.length === 1 ? "has" : "have"} no result`
       : html`<bdi>${codeSpans(sentence(faults[0]?.evidence ?? "").replace(/\.$/, ""))}</bdi>`;
   const others = faults.length - Math.max(open.length, 1);
-  const { dialect = null, providerSays: said = null } = faults.find((one) => one.providerSays !== null) ?? {};
+  // The words are about what is named, not about another fault.
+  const named = open.length > 0 ? open : faults.slice(0, 1);
+  const { dialect = null, providerSays: said = null } = named.find((one) => one.providerSays !== null) ?? {};
   const isKnown = form.origin !== "unknown" && said !== null;
-  const countOf = (kind: string) => mendable.filter((one) => one === kind).length;
-  const [recovered, closed] = [countOf("recovered"), countOf("closed")];
-  const mends = [
-    recovered > 0 && `recovers ${amount(recovered, "result")}`,
-    closed > 0 && `closes ${amount(closed, "call")}`,
-  ].filter(Boolean);
-  const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
-  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${!isSure ? "As it is stored, the next message is refused" : isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}${!isSure && html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`}</p>
-<p>${view.namespace !== "" ? html`A repair does not write the states of subgraphs.` : view.channel !== "messages" ? html`They are in the channel <code>${nameIn(view.channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.` : repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+  const bold = !isSure
+    ? "As it is stored, the next message is refused"
+    : isKnown
+      ? "The provider will refuse the next message"
+      : "Most providers refuse the next message";
+  const words =
+    said !== null &&
+    html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`;
+  const unknown =
+    !isSure &&
+    html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`;
+  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${bold}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${words}${unknown}</p>
+<p>${repairText(shown, repair)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+}
+
+/** All that a repair does, and how it is run, or why there is none. */
+function repairText({ view }: Shown, repair: string | undefined): Markup {
+  const { namespace, channel, repairs } = view;
+  if (namespace !== "") return html`A repair does not write the states of subgraphs.`;
+  if (channel !== "messages")
+    return html`They are in the channel <code>${nameIn(channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.`;
+  if (repairs.length === 0)
+    return html`A repair changes nothing here: your client may be about to send what is missing.`;
+  const does = repairs.map(
+    ({ kind, count: times }, index) =>
+      `${index === 0 ? "" : index === repairs.length - 1 ? " and " : ", "}${REPAIRS[kind](times)}`,
+  );
+  return html`A repair ${does.join("")}${repairCommand(view, repair)}`;
+}
+
+const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
+  recover: (times) => `recovers ${amount(times, "message")}`,
+  close: (times) => `closes ${amount(times, "call")}`,
+  move: (times) => `moves ${amount(times, "result")}`,
+  "take-out": (times) => `takes out ${amount(times, "message")}`,
+  mend: (times) => `rewrites ${amount(times, "message")}`,
+  replace: (times) => `replaces ${amount(times, "placeholder")}`,
+  unbrick: () => "writes the thread again",
+};
+
+/** The command that shows a repair, and what it lacks. */
+function repairCommand({ threadId }: ThreadView, repair: string | undefined): Markup {
+  if (!repair)
+    return html`. These pages do not know where the thread is stored: <code>npx langgraph-tether repair</code> needs <code>--url</code>, <code>--postgres</code> or <code>--sqlite</code>.`;
+  const lacks =
+    repair.includes("FILE:EXPORT") &&
+    html` Name the file of your graph in place of <code>FILE:EXPORT</code>.`;
+  const needsKey =
+    repair.includes("--url") && html` If the server asks for a key, add <code>--api-key-env NAME</code>.`;
+  return html`. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>${lacks}${needsKey}`;
+}
+
+/** That the thread cannot be read: then nothing is sent, whoever runs it. */
+function unreadText(shown: Shown, repair: string | undefined): Markup | false {
+  const { report, isLatest } = shown.view;
+  const found = report.findings.find(({ code }) => code.startsWith("thread/"));
+  if (found === undefined || !isLatest) return false;
+  const mends = found.fixes.length > 0 && html` ${repairText(shown, repair)}`;
+  return html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi>${mends}</p>`;
+}
+
+/** Where the last run stopped, if it stored no end. */
+function stoppedText({ stopped, isLatest }: ThreadView): Markup | false {
+  if (stopped === undefined || !isLatest) return false;
+  const { nodes, evidence } = stopped;
+  return html`<p><b class="warning-text">The last run stopped${nodes.length > 0 && html` before the end of ${nodeNames(nodes)}`}.</b> ${evidence}</p>`;
+}
+
+/** Rules besides pairing, and the window: only what is sent as it is stored meets them. */
+function otherRules({ view }: Shown): Markup | false {
+  const { moment: at, isMade, findings, totals, form } = view;
+  if (at.kind !== "next" || isMade) return false;
+  const broken = findings.filter(
+    ({ code, severity }) => severity !== "info" && /^(?:content|order)\//.test(code),
+  );
+  const [first] = broken;
+  const { maxTokens } = form.options;
+  const isOver = maxTokens !== undefined && totals.tokens > maxTokens;
+  if (first === undefined && !isOver) return false;
+  const rules =
+    first &&
+    html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))}): ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
+  const over =
+    isOver &&
+    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model takes ${count(maxTokens)}.</p>`;
+  return html`${rules}${over}`;
 }
 
 const nodeNames = (nodes: readonly string[]): Markup =>
@@ -139,17 +221,14 @@ const nodeNames = (nodes: readonly string[]): Markup =>
 
 /** What the patch of deepagents does with open calls, and what it loses. */
 function ownPatch({ view }: Shown, repair: string | undefined): Markup | false {
-  const { moment: at, isMade, findings, nodesBefore, threadId } = view;
+  const { moment: at, isMade, findings, nodesBefore } = view;
   if (at.kind !== "next" || isMade || !nodesBefore.includes(OWN_PATCH)) return false;
   const patched = findings.filter(({ code, severity }) => OPEN.has(code) && severity === "info").length;
   const lost = findings.filter(
     ({ code, severity }) => code === "state/pending-result" && severity === "warning",
   );
   if (patched === 0) return false;
-  const command = repair
-    ? html`<code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>`
-    : html`<code>npx langgraph-tether repair</code>`;
-  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b> A repair puts ${lost.length === 1 ? "it" : "them"} into the thread before: ${command}.`}</p>`;
+  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b> A repair puts ${lost.length === 1 ? "it" : "them"} into the thread before${repairCommand(view, repair)}`}</p>`;
 }
 
 const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
@@ -167,13 +246,17 @@ function sender({ view, chosen, link }: Shown): Markup | false {
       return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its nodes and middleware can change them on their way.";
     if (mendedBy === "field")
       return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
+    const unseen = view.knowsRuns && at.kind === "next" ? ` ${UNSEEN_ON_SERVER}` : "";
     return knowsSettings
-      ? ""
-      : "The settings of the agent are not known here: its system prompt, its tools, its limits, and when it writes a summary.";
+      ? unseen.trim()
+      : `The settings of the agent are not known here: its system prompt, its tools, its limits, and when it writes a summary.${unseen}`;
   };
   const told = text();
   return told !== "" && html`<p class="soft small">${told}</p>`;
 }
+
+const UNSEEN_ON_SERVER =
+  "A server does not show results that came after the end of their run, or text of a response that was cut: if there are any, the next request has them too.";
 
 /** The most places of one kind that are linked. */
 const MOST_PLACES = 6;
