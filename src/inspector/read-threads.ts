@@ -204,7 +204,7 @@ function repairsOf(thread: StoredThread) {
 
 function stoppedIn(thread: StoredThread, store: ThreadStore) {
   const found = unfinishedIn(thread, store);
-  return found?.kind === "stopped" ? { nodes: found.nodes, evidence: found.evidence } : undefined;
+  return found?.kind === "stopped" ? { nodes: found.nodes } : undefined;
 }
 
 /** The most states of subgraphs that are read for one page. */
@@ -427,6 +427,8 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
         updatedAt: stored.updatedAt ?? null,
         lastRepair: lastRepairIn(messages),
         openCalls: openCallsOf(stored),
+        /** See `readThread`. */
+        stopped: stoppedIn(stored, store) ?? null,
         report: reportWith(
           reportOn(stored),
           subgraphs.filter((one) => one.threadId === threadId),

@@ -18,6 +18,8 @@ import {
 } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
+import { createSupervisor } from "@langchain/langgraph-supervisor";
+import { createSwarm } from "@langchain/langgraph-swarm";
 import { createDeepAgent } from "deepagents";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
@@ -361,6 +363,46 @@ describe("the first lines of a page", () => {
     await running;
     expect(storyOf(await pageOf(graph, 0)("/threads/1"))).not.toContain("stopped");
   });
+
+  const TEAMS = {
+    swarm: (agents: object[]) => createSwarm({ agents, defaultActiveAgent: "alice" } as never),
+    supervisor: (agents: object[]) => {
+      const llm = new FunctionModel(({ messages }) =>
+        messages.some(({ type }) => type === "tool") ? "done" : calls(["transfer_to_alice", {}, "t"]),
+      );
+      return createSupervisor({ agents, llm } as never);
+    },
+  };
+
+  it.each(Object.keys(TEAMS).flatMap((team) => ["killed", "cancelled"].map((how) => [team, how] as const)))(
+    "say where the run of a %s stopped that was %s, and the list too",
+    async (team, how) => {
+      const { begun, end, tools } = createWorld();
+      const llm = new FunctionModel(({ messages }) =>
+        messages.at(-1)?.type === "tool" && messages.at(-1)?.text === "waited"
+          ? "done"
+          : calls(["wait", {}, "w"]),
+      );
+      const alice = createReactAgent({ llm, tools, name: "alice" } as never);
+      const checkpointer = new MemorySaver();
+      const graph = TEAMS[team as keyof typeof TEAMS]([alice]).compile({ checkpointer });
+      const ending = new AbortController();
+      const running = graph.invoke(user("work") as never, { ...config, signal: ending.signal });
+      running.catch(() => {});
+      await begun;
+      if (how === "cancelled") {
+        ending.abort();
+        await expect(running).rejects.toThrow();
+      }
+      const read = pageOf(graph, 0);
+      expect(storyOf(await read("/threads/1"))).toMatch(/The last run stopped before the end of .*alice/);
+      expect(await read("")).toContain("stopped early");
+      // As long as the checkpoint is young, a run may be going on.
+      expect(await diagnoseThread({ graph, config })).toMatchObject({ outcome: "skipped" });
+      end();
+      await running.catch(() => {});
+    },
+  );
 
   it("name other rules of the provider, and a request that is too long", async () => {
     const call = new AIMessage({

@@ -50,7 +50,7 @@ function table(threads: ListView["threads"], knowsRuns: boolean, now: number): M
 }
 
 function line(
-  { title, graph, updatedAt, lastRepair, openCalls, report }: ListView["threads"][number],
+  { title, graph, updatedAt, lastRepair, openCalls, stopped, report }: ListView["threads"][number],
   knowsRuns: boolean,
   now: number,
 ): Markup {
@@ -58,7 +58,7 @@ function line(
   const worth = worthALook(findings);
   return html`<tr>
 <th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title !== "" && html`<span class="mono">${threadId}</span>`}<span class="small soft">${graph}</span></th>
-<td data-label="Status">${statusChip(status, knowsRuns)}</td>
+<td data-label="Status">${statusChip(status, knowsRuns)}${stopped !== null && chip("stopped early", "warning")}</td>
 <td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
 <td data-label="Changed" class="small">${time(updatedAt, now)}</td>

@@ -192,8 +192,8 @@ function unreadText(shown: Shown, repair: string | undefined): Markup | false {
 /** Where the last run stopped, if it stored no end. */
 function stoppedText({ stopped, isLatest }: ThreadView): Markup | false {
   if (stopped === undefined || !isLatest) return false;
-  const { nodes, evidence } = stopped;
-  return html`<p><b class="warning-text">The last run stopped${nodes.length > 0 && html` before the end of ${nodeNames(nodes)}`}.</b> ${evidence}</p>`;
+  const { nodes } = stopped;
+  return html`<p><b class="warning-text">The last run stopped${nodes.length > 0 && html` before the end of ${nodeNames(nodes)}`}.</b> It stored no error: it was killed, cancelled or drained.</p>`;
 }
 
 /** Rules besides pairing, and the window: only what is sent as it is stored meets them. */
