@@ -17,18 +17,21 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { createSupervisor } from "@langchain/langgraph-supervisor";
 import { createSwarm } from "@langchain/langgraph-swarm";
 import { createDeepAgent } from "deepagents";
 import { createAgent } from "langchain";
-import { describe, expect, it } from "vitest";
+import pg from "pg";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
-import { createAgentGraph } from "../../src/index.js";
+import { createAgentGraph, postgresThreadLock } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { deferred } from "../support/deferred.js";
 import { messagesIn } from "../support/make-messages.js";
 import { calls, FunctionModel } from "../support/models.js";
+import { DATABASE_URL } from "../support/savers.js";
 import { inThread, user } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
 import { makeFolder, run } from "./command/command-line.js";
@@ -419,6 +422,38 @@ describe("the first lines of a page", () => {
     expect(story).toContain(String(first?.code));
   });
 });
+
+it.skipIf(DATABASE_URL === undefined)(
+  "a held lock of PostgreSQL says that a run is going on, however old it is",
+  async () => {
+    const checkpointer = PostgresSaver.fromConnString(DATABASE_URL ?? "", {
+      schema: `verdict_${process.pid}`,
+    });
+    const pool = new pg.Pool({ connectionString: DATABASE_URL });
+    onTestFinished(async () => {
+      await checkpointer.end();
+      await pool.end();
+    });
+    await checkpointer.setup();
+    const { begun, end, ...given } = createWorld();
+    const graph = createAgent({ ...given, checkpointer } as never).graph;
+    const running = graph.invoke(user("work") as never, config);
+    await begun;
+    const place = { graph, config, quietMs: 0 };
+    // The checkpoint is saved while the tool runs.
+    await expect.poll(async () => (await diagnoseThread(place)).outcome).toBe("findings");
+    const release = await postgresThreadLock(pool).acquire("1", new AbortController().signal);
+    expect(await diagnoseThread(place)).toMatchObject({
+      outcome: "skipped",
+      findings: [{ evidence: expect.stringContaining("A process holds the lock of the thread") }],
+    });
+    expect(await planRepair(place)).toMatchObject({ kind: "skip", reason: "busy" });
+    await release();
+    expect(await diagnoseThread(place)).toMatchObject({ outcome: "findings" });
+    end();
+    await running;
+  },
+);
 
 /** A user's own graph, with its messages in this channel. Its model node sends them as they are. */
 function ownGraph(channel: string, checkpointer: BaseCheckpointSaver) {
