@@ -219,6 +219,13 @@ export function isOfOthers(thread: StoredThread): boolean {
   return values.length > 0 && !values.some((value) => isOfLangChain(value) || isChat(value));
 }
 
+/** Whether these are messages of LangChain, and nothing else. */
+export function isListOfMessages(value: unknown): value is readonly unknown[] {
+  const isOne = (one: unknown) =>
+    isOfLangChain(one) && (BaseMessage.isInstance(one) || isSerializedForm(one) || "content" in Object(one));
+  return Array.isArray(value) && value.length > 0 && value.every(isOne);
+}
+
 export const OF_OTHERS =
   "The list has no message of LangChain, but values of another kind. They were not judged, and are never changed.";
 

@@ -22,6 +22,9 @@ import type { RuleName } from "../providers/contract/rule.js";
  * - `state/waiting-for-approval`: the thread waits for a human. It is never changed.
  * - `state/busy`: a run is going on. The messages were not judged.
  * - `state/subgraph`: the state of a subgraph. It is reported, and never changed.
+ * - `state/other-channel`: lists of messages are in channels with other names than `messages`. They are checked, and never
+ *   changed.
+ * - `state/no-messages`: no list of messages was found in the state, so nothing was judged.
  * - `state/other-messages`: the list has no message of LangChain, but values of another kind. It is never changed.
  * - `state/other-graph`: the thread belongs to another graph than the one that it was read with, so it is not repaired.
  */
@@ -45,6 +48,8 @@ export type FindingCode =
   | "state/waiting-for-approval"
   | "state/busy"
   | "state/subgraph"
+  | "state/other-channel"
+  | "state/no-messages"
   | "state/other-messages"
   | "state/other-graph";
 
@@ -112,7 +117,8 @@ export interface ThreadReport {
    * - `sound`: there is no finding, or only findings with the severity `info`.
    * - `findings`: there is an error or a warning.
    * - `unreadable`: the messages could not be read. Such a thread is never sound.
-   * - `skipped`: the messages were not judged, because a run is going on or none of them is one of LangChain.
+   * - `skipped`: the messages were not judged, because a run is or may be going on, none of them is one of LangChain, or
+   *   the state has no list of messages.
    */
   readonly outcome: "sound" | "findings" | "unreadable" | "skipped";
   /** How many messages the list has; null if they could not be read. */
@@ -146,10 +152,6 @@ export function finding(
   const fixes = kind === undefined ? [] : [{ kind, description: DESCRIPTIONS[kind], command: null }];
   return { code, severity, ...NOTHING, ...fields, evidence, fixes };
 }
-
-/** What is said about a thread whose run goes on. */
-export const BUSY_FOR_EVER =
-  "If the server was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
 
 const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
   recover: "Put the result that the tool returned after its call.",

@@ -17,15 +17,9 @@ import { countFrom, oneOf, type Rules } from "../shared/check-settings.js";
 import { shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
-import {
-  BUSY_FOR_EVER,
-  type Finding,
-  type FindingCode,
-  finding,
-  type Severity,
-  type ThreadReport,
-} from "./finding.js";
-import { type StoredThread, valuesOf } from "./thread-store.js";
+import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
+import { OWN_PATCH } from "./shown-state.js";
+import { type StoredThread, threadOfList, valuesOf } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
@@ -53,12 +47,11 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
-  const isSkipped = status === "busy" || isOfOthers(thread);
+  const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
-    // A namespace with a colon has one task's id, so later runs of the thread have their own state.
-    const isOfTask = namespace.includes(":") && status !== "interrupted";
+    const isOfTask = !isKeptState(thread) && status !== "interrupted";
     const ofMessages = [
       ...formFindings(found.list, content.kind === "bricked"),
       ...callAndRuleFindings(thread, found, messages, dialect),
@@ -66,6 +59,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     ];
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
+  if (!isSkipped) findings.push(...(thread.otherLists ?? []).flatMap((list) => otherFindings(thread, list)));
   const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
   const isSound = findings.every(({ severity }) => severity === "info");
   return {
@@ -80,12 +74,52 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   };
 }
 
+/** The worst comes first. */
+const OUTCOMES = [
+  "unreadable",
+  "findings",
+  "skipped",
+  "sound",
+] as const satisfies readonly ThreadReport["outcome"][];
+
+export function worstOutcome(...outcomes: readonly ThreadReport["outcome"][]): ThreadReport["outcome"] {
+  return OUTCOMES.find((one) => outcomes.includes(one)) ?? "sound";
+}
+
+/** Whether later runs of the thread go on with this state: one with a colon in its namespace belongs to one task. */
+export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boolean =>
+  !namespace.includes(":");
+
+/** One verdict for a thread and the states that its subgraphs keep. */
+export function reportWith(
+  report: ThreadReport,
+  subgraphs: readonly StoredThread[],
+  options: DiagnoseOptions = {},
+): ThreadReport {
+  const reports = subgraphs.map((thread) => reportOn(thread, options));
+  const findings = reports.flatMap((one) =>
+    one.findings
+      .filter(
+        ({ severity, code }) =>
+          severity !== "info" || (one.outcome === "skipped" && code !== "state/subgraph"),
+      )
+      .map((found) => ({
+        ...found,
+        index: null,
+        evidence: `In the subgraph \`${one.namespace}\`: ${found.evidence}`,
+        fixes: [],
+      })),
+  );
+  const outcome = worstOutcome(report.outcome, ...reports.map((one) => one.outcome));
+  return { ...report, outcome, findings: [...report.findings, ...findings] };
+}
+
 /*
  * Findings about the whole thread, and about messages that cannot be read or stored.
  */
 
 function* stateFindings(thread: StoredThread): Generator<Finding> {
-  const { namespace, content, status, otherGraph } = thread;
+  const { namespace, content, status, otherGraph, mayRun = "A run of the thread has not ended." } = thread;
   if (namespace !== "")
     yield finding(
       "state/subgraph",
@@ -93,8 +127,7 @@ function* stateFindings(thread: StoredThread): Generator<Finding> {
       "This is the state of a subgraph. It is reported, and never changed.",
     );
   if (status === "busy") {
-    const evidence = `A run of the thread has not ended, so its messages were not judged. ${BUSY_FOR_EVER}`;
-    yield finding("state/busy", "info", evidence, "wait");
+    yield finding("state/busy", "info", `${mayRun} The messages were not judged.`, "wait");
     return;
   }
   if (content.kind === "unreadable")
@@ -107,9 +140,54 @@ function* stateFindings(thread: StoredThread): Generator<Finding> {
     const evidence = "The thread waits for the answer of a human. It is never changed.";
     yield finding("state/waiting-for-approval", "info", evidence, "wait");
   }
+  if (hasNoList(thread)) {
+    const names = thread.otherChannels.map((name) => `\`${name}\``).join(", ");
+    const evidence = `No list of messages was found in the state, so nothing was judged. It has the channels ${names}.`;
+    yield finding("state/no-messages", "info", evidence);
+  }
+  const lists = listsOf(thread);
+  if (lists.some(({ channel }) => channel !== "messages")) {
+    const names = lists.map(({ channel, length }) => `\`${channel}\` (${length})`).join(" and ");
+    const evidence = `The state has messages in ${names}. All were checked. A repair changes only \`messages\`.`;
+    yield finding("state/other-channel", "info", evidence);
+  }
   if (otherGraph !== undefined) yield finding("state/other-graph", "info", otherGraph);
   if (isOfOthers(thread)) yield finding("state/other-messages", "info", OF_OTHERS);
 }
+
+/** Whether the state has values, and no messages among them. An empty thread has nothing to judge. */
+function hasNoList({ content, otherChannels }: StoredThread): boolean {
+  return content.kind === "none" && otherChannels.length > 0;
+}
+
+/** The state's channels with messages. */
+function listsOf(thread: StoredThread) {
+  const { channel = "messages", otherLists = [] } = thread;
+  const own = { channel, length: valuesOf(thread)?.length ?? 0 };
+  const others = otherLists.map(({ channel, messages }) => ({ channel, length: messages.length }));
+  return [own, ...others].filter(({ length }) => length > 0);
+}
+
+/** The findings of another list than the thread's own. Nobody knows whether a model gets it. */
+function otherFindings(
+  { threadId, namespace }: StoredThread,
+  { channel, messages }: NonNullable<StoredThread["otherLists"]>[number],
+): Finding[] {
+  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [{ ...NO_TASK }] };
+  return reportOn(list)
+    .findings.filter(({ code, severity }) => severity !== "info" && !code.startsWith("state/"))
+    .map((found) => ({
+      ...found,
+      ...UNSAID,
+      severity: "warning",
+      index: null,
+      evidence: `In the channel \`${channel}\`: ${found.evidence}`,
+      fixes: [],
+    }));
+}
+
+/** With it, no call counts as left for the caller. */
+const NO_TASK = { id: "", node: "", error: undefined, interrupts: [] };
 
 function formFindings({ messages, foreign }: Examination["list"], isBricked: boolean): Finding[] {
   const ofForeign = foreign.map(({ value, index }) =>
@@ -157,9 +235,12 @@ function callAndRuleFindings(
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const severity = dialect === "auto" ? "warning" : "error";
   const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
-  return [...(heals ? pairing.map(asHealing) : pairing), ...ofRules].sort(
-    (one, other) => (one.index ?? -1) - (other.index ?? -1),
-  );
+  const told = heals
+    ? pairing.map(asHealing)
+    : thread.openTasks === undefined || thread.content.kind !== "read"
+      ? pairing
+      : pairing.map((one) => asOfNodes(one, thread, found));
+  return [...told, ...ofRules].sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
 /** What the next message mends, whatever a provider would say about the list as it is. */
@@ -168,6 +249,31 @@ function asHealing(found: Finding): Finding {
   const evidence = `${found.evidence} The graph mends this when the next message comes.`;
   return isMended ? { ...found, severity: "info", ...UNSAID, evidence } : found;
 }
+
+/**
+ * What nodes before the model do with a fault is not known. Only deepagents' own patch is: it gives each open call a
+ * result that says that the call was cancelled, also if the real one is saved.
+ */
+function asOfNodes(found: Finding, thread: StoredThread, { openCalls }: Examination): Finding {
+  const { nodesBefore = [], otherGraph } = thread;
+  if (nodesBefore.length === 0 || otherGraph !== undefined) return found;
+  const open = openCalls.find(({ call }) => call.id === found.callId);
+  const isPatched = nodesBefore.includes(OWN_PATCH) && open?.call.kind === "valid";
+  if (found.code === "state/pending-result") {
+    const evidence = `${found.evidence} The agent's own patch does not use it: it is lost with the next message.`;
+    return isPatched && open.standIn === undefined ? { ...found, severity: "warning", evidence } : found;
+  }
+  if (found.severity === "info") return found;
+  if (isPatched && OPEN_CODES.has(found.code)) {
+    const evidence = `${found.evidence} The agent's own patch sends a result that says that the call was cancelled.`;
+    return { ...found, ...UNSAID, severity: "info", evidence };
+  }
+  const names = nodesBefore.map((name) => `\`${name}\``).join(", ");
+  const evidence = `${found.evidence} What the nodes before the model do about it is not known: ${names}.`;
+  return { ...found, severity: "warning", evidence };
+}
+
+const OPEN_CODES: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
 
 const UNSAID = { dialect: null, providerSays: null } as const;
 

@@ -20,6 +20,7 @@ import {
   aFunction,
   checkGiven,
   checkSettings,
+  countFrom,
   hintAtClass,
   hintAtPromise,
   type Rule,
@@ -27,7 +28,8 @@ import {
   text,
 } from "../shared/check-settings.js";
 import { safely } from "../shared/json.js";
-import { hasMethods, isRecord } from "../shared/values.js";
+import { amount } from "../shared/text.js";
+import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
 import {
@@ -72,7 +74,8 @@ import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { headsOf } from "./heads.js";
-import { mendedBy, openTasksOf, stepTasksOf } from "./shown-state.js";
+import { listsIn } from "./message-lists.js";
+import { hooksBeforeModel, mendedBy, nodesBeforeModel, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
@@ -104,6 +107,12 @@ export interface GraphStoreOptions {
    * @default one query for a `PostgresSaver` or `SqliteSaver`; otherwise all checkpoints are read, which can be slow
    */
   readonly list?: ((selection: ThreadSelection) => AsyncIterable<ThreadRef>) | undefined;
+  /**
+   * How many milliseconds a thread must have been without a new checkpoint before its run counts as ended. Until then a
+   * thread that waits in a node is `busy`: nothing in a checkpointer tells whether the node still works. 0: every run
+   * whose lock is free has ended. @default 600000
+   */
+  readonly quietMs?: number | undefined;
   /** Contract: closes what `createGraphStore` was given. */
   readonly close?: (() => Promise<void>) | undefined;
 }
@@ -147,6 +156,7 @@ const STORE_RULES = {
   checkpointer: { schema: z.unknown(), expects: "a checkpointer" },
   target: text,
   list: aFunction(),
+  quietMs: countFrom(0),
   close: aFunction(),
 } satisfies Rules;
 
@@ -162,6 +172,8 @@ interface Opened {
    */
   readonly graph: ForeignGraph | undefined;
   readonly saver: BaseCheckpointSaver;
+  /** See `StoredThread`. Undefined: the graph is not at hand, or cannot be drawn. */
+  readonly nodesBefore?: readonly string[] | undefined;
 }
 
 /** The same, for what was opened before. */
@@ -171,23 +183,29 @@ export function storeOf(
     target = "graph",
     list,
     tables = tablesOf(opened.saver),
+    quietMs = QUIET_MS,
+    now = Date.now,
     close,
-  }: Omit<GraphStoreOptions, "graph" | "checkpointer"> & { readonly tables?: Tables | undefined },
+  }: Omit<GraphStoreOptions, "graph" | "checkpointer"> & {
+    readonly tables?: Tables | undefined;
+    readonly now?: (() => number) | undefined;
+  },
 ): ThreadStore {
   const { graph, saver } = opened;
+  const nodesBefore = graph?.getGraph && safely(() => nodesBeforeModel(graph.getGraph?.()), undefined);
   const find = (selection: ThreadSelection) =>
     tables === undefined ? listThreads(saver, selection) : headsOf(tables, selection, "by name");
   return {
     target,
     canWrite: graph !== undefined,
     threads: (selection) => list?.(selection) ?? selectThreads(find(selection), selection),
-    read: (ref) => readThread(opened, ref),
+    read: (ref, bounds = {}) =>
+      readThread({ quietMs, now, ...tables, ...defined(bounds), ...opened, nodesBefore }, ref),
     write: async (ref, write) => {
       if (graph === undefined) throw new Error("A thread is written through its graph, and none is named.");
       return writeThread({ graph, saver }, ref, write);
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
-    isLocked: tables?.isLocked,
     close: async () => close?.(),
   };
 }
@@ -236,6 +254,8 @@ export interface GraphThread {
   readonly config: RunnableConfig;
   /** The thread's checkpointer. @default the one that the graph was compiled with */
   readonly checkpointer?: BaseCheckpointSaver | undefined;
+  /** See `GraphStoreOptions`. @default 600000 */
+  readonly quietMs?: number | undefined;
 }
 
 /** @throws InvalidSettingError if the graph or its checkpointer cannot be used. */
@@ -263,9 +283,12 @@ export function openGraph(given: unknown, checkpointer?: unknown, name = "graph"
  * Reads a graph's thread: the stored list, what its own graph makes of it, and what ended runs left.
  */
 
+/** What tells whether a run may be going on. */
+type RunEvidence = Pick<Tables, "isLocked"> & { readonly quietMs: number; readonly now: () => number };
+
 /** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
-  { graph, saver: given }: Opened,
+  { graph, saver: given, nodesBefore, ...evidence }: Opened & RunEvidence,
   { threadId, namespace }: ThreadRef,
 ): Promise<StoredThread> {
   const saver = pinMessages(given);
@@ -278,7 +301,6 @@ async function readThread(
 
   const { checkpoint } = tuple;
   const opened = { graph, saver };
-  const messages = await listAt(opened, tuple);
   const isWhole = graph !== undefined && namespace === "";
   const otherGraph = isWhole ? otherGraphReason(graph, checkpoint) : undefined;
   // What the thread's own graph shows to any user code. What this graph makes of another graph's thread says nothing
@@ -286,22 +308,55 @@ async function readThread(
   const isOwn = isWhole && otherGraph === undefined;
   const own = isOwn ? await readSnapshot(graph, given, place).catch(errorText) : undefined;
   const shown = typeof own === "object" ? own : await readTolerantly(opened, place);
+  const { messages, ...lists } = await listsAt(opened, tuple, shown);
   const waits = waitingInterrupts(tuple).length > 0 || (graph && stopsBefore(graph, shown?.next ?? []));
+  const goesOn = !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0);
+  const isLocked = goesOn && (await evidence.isLocked?.(threadId)) === true;
+  const nodes = shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)];
+  const end = diaryOf(tuple).ends.at(-1)?.outcome;
+  const isYoung = goesOn && !waits && end === undefined ? youngText(checkpoint, nodes, evidence) : undefined;
+  const hasFailed = failuresOf(tuple).length > 0;
+  // What a run's own graph cannot read, the run cannot read either.
+  const isBusy = isLocked || (isYoung !== undefined && !hasFailed && typeof own !== "string");
   return {
     ...unread,
     checkpointId: checkpoint.id,
     updatedAt: checkpoint.ts,
-    status: waits ? "interrupted" : failuresOf(tuple).length > 0 ? "error" : "idle",
+    status: isBusy ? "busy" : waits ? "interrupted" : hasFailed ? "error" : "idle",
     content: contentOf(messages, own),
-    endedRuns: messages === undefined ? [] : await findEndedRuns(opened, tuple, messages),
+    // A run's finished tasks are read for `messages` only.
+    endedRuns:
+      messages === undefined || lists.channel !== MESSAGES
+        ? []
+        : await findEndedRuns(opened, tuple, messages),
     openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
-    end: diaryOf(tuple).ends.at(-1)?.outcome,
-    goesOn: !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0),
-    otherChannels: Object.keys(checkpoint.channel_values).filter(isOwnChannel),
+    goesOn,
+    end,
+    mayRun: isLocked ? "A process holds the lock of the thread: a run is going on." : isYoung,
+    ...lists,
     otherGraph,
     tellsStarts: true,
     mendedBy: mendedByGraph(graph, checkpoint),
+    nodesBefore: nodesBefore ?? hooksBeforeModel(Object.keys(checkpoint.versions_seen)),
   };
+}
+
+const QUIET_MS = 600_000;
+
+/** That a checkpoint is too young to say that its run has ended; undefined if it is not. */
+function youngText(
+  { ts }: Checkpoint,
+  nodes: readonly string[],
+  { quietMs, now }: RunEvidence,
+): string | undefined {
+  // The clock of another machine can be ahead.
+  const age = Math.max(0, now() - Date.parse(ts));
+  if (!(age < quietMs)) return undefined;
+  const seconds = Math.round(age / 1000);
+  const old = seconds < 120 ? amount(seconds, "second") : amount(Math.round(seconds / 60), "minute");
+  const names = [...new Set(nodes)].filter((name) => !name.startsWith("__")).map((name) => `\`${name}\``);
+  const place = names.length === 0 ? "leads to more work" : `waits in ${names.join(" and ")}`;
+  return `The latest checkpoint is ${old} old and ${place}: a run may be going on.`;
 }
 
 /** @param own What the thread's own graph makes of it, or why it fails. */
@@ -320,6 +375,16 @@ async function readTolerantly(
     pairedMessagesDeltaReducer(history, writes),
   );
   return readSnapshot(graph, saver, place, channel).catch(() => undefined);
+}
+
+/** A checkpoint's lists. @param shown What its graph shows, which also has the values of delta channels. */
+async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnapshot | undefined) {
+  const stored = Object.entries(tuple.checkpoint.channel_values).map(([name, value]) => [
+    name,
+    unwrapped(value),
+  ]);
+  const values = { ...Object(shown?.values), ...Object.fromEntries(stored) };
+  return listsIn(await listAt(opened, tuple), pickFields(values, isOwnChannel));
 }
 
 /** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
@@ -375,7 +440,7 @@ async function stepOf(opened: Opened, tuple: CheckpointTuple): Promise<ThreadSte
     parentId: parentConfig?.configurable?.["checkpoint_id"],
     createdAt: checkpoint.ts,
     metadata: { ...metadata },
-    messages: await listAt(opened, tuple),
+    messages: (await listsAt(opened, tuple, shown)).messages,
     next,
     tasks: stepTasksOf(shown?.tasks ?? tasksOf(tuple, MESSAGES).map((task) => ({ ...task, name }))),
   };
@@ -654,12 +719,12 @@ export function placeOf(place: ThreadPlace): StoreThread {
     checkGiven("ref", ref, threadRef);
     return { store, ref: { ...ref, namespace: ref.namespace ?? "" } };
   }
-  const { config, graph, checkpointer } = place;
+  const { config, graph, checkpointer, quietMs } = place;
   const { thread_id: threadId, checkpoint_ns: namespace = "" } = { ...Object(Object(config).configurable) };
   if (typeof threadId !== "string" || threadId === "")
     throw InvalidSettingError.expected("config.configurable.thread_id", "the id of a thread", threadId);
   return {
-    store: createGraphStore({ graph, checkpointer }),
+    store: createGraphStore({ graph, checkpointer, quietMs }),
     ref: { threadId, namespace: String(namespace) },
   };
 }

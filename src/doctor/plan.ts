@@ -56,6 +56,10 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     steps.unshift({ ...OF_THREAD, kind: "unbrick", description });
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
+  if (thread.channel !== undefined && thread.channel !== "messages") {
+    const description = `The messages are in the channel \`${thread.channel}\`. Only \`messages\` is ever written: let the graph send \`repairHistory\` of the list, or rename the channel.`;
+    return { ...base, kind: "skip", reason: "other-channel", description };
+  }
   if (thread.otherGraph !== undefined)
     return { ...base, kind: "skip", reason: "other-graph", description: thread.otherGraph };
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
@@ -128,6 +132,8 @@ export type SkipReason =
   | "subgraph"
   /** The thread belongs to another graph than the one that it was read with. */
   | "other-graph"
+  /** The messages are in another channel than `messages`. */
+  | "other-channel"
   /** The list has no message of LangChain, but values of another kind. */
   | "other-messages";
 
@@ -254,11 +260,11 @@ function nameOf(tool: string | undefined): string {
 type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description">;
 
 /** Why a thread must not be written; undefined for one that may be. */
-export function skipOf({ namespace, status, content }: StoredThread): Skip | undefined {
+export function skipOf({ namespace, status, content, mayRun }: StoredThread): Skip | undefined {
   if (namespace !== "")
     return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
   if (status === "busy") {
-    const description = "A run of the thread has not ended. Repair it when the run has ended.";
+    const description = `${mayRun ?? "A run of the thread has not ended."} Repair it when the run has ended.`;
     return { reason: "busy", description };
   }
   if (status === "interrupted")

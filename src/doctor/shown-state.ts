@@ -5,6 +5,7 @@ import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
 import { endsAfterModel } from "../threads/ended-runs.js";
 import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
+import { listsIn } from "./message-lists.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
 
 /** Older servers, and files, leave out fields. A file can hold anything. */
@@ -22,15 +23,19 @@ export function threadOfState(
   history: readonly ShownState[] = [state],
 ): StoredThread {
   const { messages, ...others } = Object(state.values);
+  const lists = listsIn(Array.isArray(messages) ? messages : undefined, others);
   return {
     ...threadOfList([], threadId),
     checkpointId: state.checkpoint?.checkpoint_id ?? undefined,
     status: waitsForHuman(state) ? "interrupted" : "idle",
-    content: Array.isArray(messages) ? { kind: "read", messages } : { kind: "none" },
+    channel: lists.channel,
+    otherLists: lists.otherLists,
+    otherChannels: lists.otherChannels,
+    values: lists.values,
+    content: lists.messages === undefined ? { kind: "none" } : { kind: "read", messages: lists.messages },
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
     goesOn: !isOfUpdate(state.metadata ?? undefined) && tasksIn(state.tasks).length > 0,
-    otherChannels: Object.keys(others),
   };
 }
 
@@ -115,6 +120,41 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
     })
     .toReversed();
 }
+
+/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
+export const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
+
+/** The node of deepagents that gives each open call a result. It says that the call was cancelled. */
+export const OWN_PATCH = "patchToolCallsMiddleware.before_agent";
+
+/** Hooks of `createAgent` that run before its model. */
+const HOOK_BEFORE = /\.before_(?:agent|model)$/;
+
+/**
+ * The nodes on each path from the start to a model of a graph, as LangGraph draws it. Empty for a graph whose model cannot
+ * be told: any of its nodes can be the one.
+ */
+export function nodesBeforeModel(drawn: unknown): readonly string[] {
+  const edges = recordsIn(Object(drawn).edges).map(({ source, target }) => [String(source), String(target)]);
+  /** The nodes before a model that are reached without this one; undefined if no model is. */
+  const reachedWithout = (avoided?: string): ReadonlySet<string> | undefined => {
+    const reached = new Set(["__start__"]);
+    let hasModel = false;
+    // A set also gives what is added to it meanwhile.
+    for (const node of reached)
+      for (const [source, target = ""] of edges)
+        if (source !== node || target === avoided) continue;
+        else if (MODEL_NODE.test(target)) hasModel = true;
+        else reached.add(target);
+    return hasModel ? reached : undefined;
+  };
+  const all = [...(reachedWithout() ?? [])].filter((node) => node !== "__start__");
+  return all.filter((node) => reachedWithout(node) === undefined);
+}
+
+/** The same where only the nodes that have run are known. */
+export const hooksBeforeModel = (ran: readonly string[]): readonly string[] =>
+  ran.filter((node) => HOOK_BEFORE.test(node));
 
 /** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];

@@ -109,11 +109,6 @@ export interface ThreadStore {
    * one state.
    */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
-  /**
-   * Contract: changes nothing. Whether a process holds the thread's lock, as `postgresThreadLock` takes it. Undefined:
-   * the store does not have such locks.
-   */
-  readonly isLocked?: ((threadId: string) => Promise<boolean>) | undefined;
   /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
   readonly knowsRuns?: boolean | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */
@@ -130,6 +125,8 @@ export interface ReadBounds {
    * server sends whole states. @default no bound
    */
   readonly earlierMessages?: number | undefined;
+  /** See `GraphStoreOptions`. A server knows its runs itself. @default the store's */
+  readonly quietMs?: number | undefined;
 }
 
 /** A thread of a list. */
@@ -174,7 +171,7 @@ export interface ThreadStep {
 
 /**
  * - `idle`: no run is going on, and no question is pending. A run may have ended early.
- * - `busy`: a run is going on or waits to start. Its messages can be incomplete, so they are not judged.
+ * - `busy`: a run is going on, may be going on, or waits to start. Its messages can be incomplete, so they are not judged.
  * - `interrupted`: the thread waits for a human's answer.
  * - `error`: the last run failed.
  */
@@ -269,8 +266,25 @@ export interface StoredThread {
   readonly goesOn?: boolean | undefined;
   /** How the run ended that has noted it at the latest checkpoint. Undefined: none has, or the store cannot tell. */
   readonly end?: string | undefined;
+  /**
+   * Why a run of the thread may be going on, in one sentence. Undefined: nothing says so. A database shows no runs: a
+   * held lock or a young checkpoint that leads to a node is its only evidence. If an error is stored with such a
+   * checkpoint, or a human is asked, the status is not `busy`, although a run may have been started again since.
+   */
+  readonly mayRun?: string | undefined;
   /** The state's channels with a value, besides `messages`. */
   readonly otherChannels: readonly string[];
+  /** The values of these channels, as far as the store tells them. */
+  readonly values?: Readonly<Record<string, unknown>> | undefined;
+  /**
+   * The channel of the messages, if the state has several channels. Only `messages` is ever written. Undefined: a bare
+   * list, or unknown.
+   */
+  readonly channel?: string | undefined;
+  /** The other channels that have a list of messages. */
+  readonly otherLists?:
+    | readonly { readonly channel: string; readonly messages: readonly unknown[] }[]
+    | undefined;
   /**
    * Why the thread belongs to a different graph than the one it was read with, in one sentence. It is then not written.
    */
@@ -283,6 +297,11 @@ export interface StoredThread {
    * unknown.
    */
   readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
+  /**
+   * The nodes that certainly run between a user's message and the model, and may change the messages. Undefined or empty:
+   * none is known.
+   */
+  readonly nodesBefore?: readonly string[] | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */

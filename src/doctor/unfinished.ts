@@ -70,8 +70,6 @@ export interface UnfinishedOptions extends Pick<ThreadSelection, "threadIds" | "
   readonly quietMs?: number | undefined;
 }
 
-export const QUIET_MS = 600_000;
-
 const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
   threadIds: { schema: z.array(z.string()), expects: "a list of thread ids" },
   since: { schema: z.date(), expects: "a Date" },
@@ -123,8 +121,8 @@ async function* listUnfinished(
 ): AsyncGenerator<UnfinishedThread> {
   let found = 0;
   for await (const ref of store.threads({ ...selection, isUnfinished: true })) {
-    const thread = ref.namespace === "" ? await store.read(ref) : undefined;
-    const unfinished = thread && (await unfinishedIn(store, thread, { quietMs, now: Date.now() }));
+    const thread = ref.namespace === "" ? await store.read(ref, { quietMs }) : undefined;
+    const unfinished = thread && unfinishedIn(thread, store);
     if (unfinished === undefined) continue;
     yield unfinished;
     found += 1;
@@ -132,13 +130,12 @@ async function* listUnfinished(
   }
 }
 
-/** Undefined for a thread that is finished, and for a subgraph. @param now Milliseconds. */
-export async function unfinishedIn(
-  store: ThreadStore,
+/** Undefined for a thread that is finished, and for a subgraph. */
+export function unfinishedIn(
   thread: StoredThread,
-  { quietMs = QUIET_MS, now }: { readonly quietMs?: number | undefined; readonly now: number },
-): Promise<UnfinishedThread | undefined> {
-  const { threadId, namespace, status, content, openTasks = [], endedRuns } = thread;
+  { knowsRuns = false }: Pick<ThreadStore, "knowsRuns">,
+): UnfinishedThread | undefined {
+  const { threadId, namespace, status, content, openTasks = [], endedRuns, mayRun } = thread;
   const isUnread = content.kind === "unreadable";
   const { goesOn = openTasks.length > 0 } = thread;
   if (namespace !== "" || !(goesOn || isUnread || status === "busy")) return undefined;
@@ -156,14 +153,11 @@ export async function unfinishedIn(
     otherGraph: thread.otherGraph ?? null,
   };
   if (isUnread) return { ...common, kind: "unreadable", evidence: content.reason };
-  if (status === "busy")
-    return { ...common, kind: "going-on", evidence: "The server says that a run is going on." };
-  if (await store.isLocked?.(threadId))
-    return { ...common, kind: "going-on", evidence: "A process holds the lock of the thread." };
+  if (mayRun !== undefined) return { ...common, kind: "going-on", evidence: mayRun };
   if (interrupts.length > 0)
     return { ...common, kind: "waiting", evidence: `It asks ${amount(interrupts.length, "question")}.` };
   // A server also says so of a run that was cancelled.
-  if (status === "interrupted" && store.knowsRuns !== true)
+  if (status === "interrupted" && !knowsRuns)
     return { ...common, kind: "waiting", evidence: "Its graph stops before the next node." };
   if (thread.end === "waiting")
     return {
@@ -175,13 +169,6 @@ export async function unfinishedIn(
     return { ...common, kind: "cancelled", evidence: "The last run has noted that it was cancelled." };
   if (thread.end === "failed")
     return { ...common, kind: "failed", evidence: "The last run has noted that it failed." };
-  const age = now - Date.parse(thread.updatedAt ?? "");
-  // The clock of another machine can be ahead.
-  if (store.knowsRuns !== true && age < quietMs) {
-    const seconds = Math.max(0, Math.round(age / 1000));
-    const evidence = `Its latest checkpoint is ${amount(seconds, "second")} old, so its run may be going on.`;
-    return { ...common, kind: "going-on", evidence };
-  }
   if (common.error !== null || status === "error")
     return { ...common, kind: "failed", evidence: "The last run has stored an error." };
   const evidence =

@@ -144,8 +144,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     if (isJson(request)) return json(threadJson(view));
     const repair =
       repairCommand ??
-      (threads === threadsOfThisServer ? `npx langgraph-tether repair --url ${origin}` : undefined);
-    const isBusy = view.isLatest && view.report.status === "busy";
+      (store.target === THIS_SERVER ? `npx langgraph-tether repair --url ${origin}` : undefined);
+    const isBusy = view.isLatest && view.report.status === "busy" && view.knowsRuns;
     const shown = view.rows.flatMap((row) => ("rows" in row ? row.rows : row));
     const archives = await readArchives(
       store,
@@ -166,8 +166,10 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
 
 /** The threads that a request may see on this process's LangGraph server. */
 export async function threadsOfThisServer(request: Pick<Request, "headers">): Promise<ThreadStore> {
-  return threadsOfClient(await clientOfThisServer(request), "this server");
+  return threadsOfClient(await clientOfThisServer(request), THIS_SERVER);
 }
+
+const THIS_SERVER = "this server";
 
 /*
  * Responses.
@@ -221,6 +223,7 @@ const THREAD_PARAMETERS = {
   maxTokens: countFrom(1),
   only: oneOf(["changes"]),
   with: oneOf(["tether"]),
+  ns: text,
   page: countFrom(1),
   at: countFrom(1),
 } satisfies Rules;

@@ -2,9 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { type ThreadReport, worthALook } from "../doctor/finding.js";
-import { reportOn } from "../doctor/findings.js";
+import { type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
+import { isKeptState, reportOn, reportWith } from "../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
+import { planFor } from "../doctor/plan.js";
 import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
@@ -17,6 +18,7 @@ import {
   threadOfList,
   valuesOf,
 } from "../doctor/thread-store.js";
+import { unfinishedIn } from "../doctor/unfinished.js";
 import { unansweredCalls } from "../history/open-calls.js";
 import { isSummaryDue, planSummary } from "../history/plan-summary.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
@@ -67,6 +69,8 @@ export interface Archive {
 /** What the reader asks for. */
 interface ThreadQuestion {
   readonly threadId: string;
+  /** The namespace of a subgraph; undefined for the thread itself. */
+  readonly ns?: string | undefined;
   /** The checkpoint of the step; undefined for the latest. */
   readonly step: string | undefined;
   readonly dialect: DialectName | undefined;
@@ -83,20 +87,24 @@ export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 /** @throws The error of a server that refuses the thread or step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
-  { threadId, step: wanted, dialect, maxTokens, ...question }: ThreadQuestion,
+  { threadId, ns: namespace = "", step: wanted, dialect, maxTokens, ...question }: ThreadQuestion,
   settingsOf: SettingsOf,
 ) {
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
-  const ref = { threadId, namespace: "" };
+  const ref = { threadId, namespace };
+  const kept = await readSubgraphs(store, [threadId]);
+  const isThere = namespace === "" || kept.some((one) => one.namespace === namespace);
+  if (!isThere) throw refusal(404);
+  const subgraphs = namespace === "" ? kept : [];
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
   const [[newest], [shown]] = [latest, line];
   // A server applies finished tasks' writes when it reads a state. The step has what is stored.
-  const kept = newest?.messages;
-  const isKept = read.content.kind === "read" && kept !== undefined;
-  const stored: StoredThread = isKept ? { ...read, content: { kind: "read", messages: kept } } : read;
+  const ofStep = newest?.messages;
+  const isKept = read.content.kind === "read" && ofStep !== undefined;
+  const stored: StoredThread = isKept ? { ...read, content: { kind: "read", messages: ofStep } } : read;
   const graphId = listed.metadata?.["graph_id"];
   const graph = typeof graphId === "string" ? graphId : undefined;
   const settings = await settingsOf(graph);
@@ -113,9 +121,10 @@ export async function readThread(
   const isMade = isOurs || question.with === "tether";
   const thread: StoredThread = { ...stored, mendedBy: isOurs || !isMade ? mendedBy : "middleware" };
   const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
-  const report = reportOn(stored, { dialect });
+  const own = reportOn(stored, { dialect });
+  const report = reportWith(own, subgraphs, { dialect });
   const reportOfStep = (one: ThreadStep) =>
-    one.checkpointId === newest?.checkpointId ? report : reportOnStep(one, stored);
+    one.checkpointId === newest?.checkpointId ? own : reportOnStep(one, stored);
   const steps = withBranches(all.map((one) => stepOf(one, after(one), worthOf(reportOfStep(one)))));
 
   const ask = async (
@@ -142,10 +151,20 @@ export async function readThread(
     threadId,
     graph,
     updatedAt: stored.updatedAt,
+    mayRun: stored.mayRun,
+    knowsRuns: store.knowsRuns === true,
+    nodesBefore: stored.nodesBefore ?? [],
+    /** The namespace of the shown state. */
+    namespace,
+    /** The states that subgraphs keep, with their verdicts. */
+    subgraphs: subgraphs.map((one) => ({ namespace: one.namespace, report: reportOn(one, { dialect }) })),
+    channel: stored.channel ?? "messages",
+    /** The state's other channels. */
+    values: stored.values ?? {},
     metadata: listed.metadata,
     report,
     /** What the doctor finds in the step's messages. */
-    findings: (shown === undefined ? report : reportOfStep(shown))?.findings ?? [],
+    findings: (shown === undefined ? own : reportOfStep(shown))?.findings ?? [],
     mendedBy,
     /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
@@ -156,8 +175,10 @@ export async function readThread(
       isNext && isOurs && policy !== undefined && isSummaryDue(history, policy)
         ? planSummary(history, policy)
         : undefined,
-    /** What this library would add to the history of a thread that it does not protect. */
-    mendable: isNext && !isMade ? [...nextHistoryOf(stored).added.values()] : [],
+    /** What a repair would do, and how often. */
+    repairs: repairsOf(stored),
+    /** Where the last run stopped; undefined if it ended, or if that is not known. */
+    stopped: stoppedIn(stored, store),
     /** The errors of the step's tasks. */
     errors: (shown?.tasks ?? []).flatMap(({ node, error }) =>
       error === undefined ? [] : [{ node, ...readError(error) }],
@@ -171,6 +192,31 @@ export async function readThread(
     /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
+}
+
+function repairsOf(thread: StoredThread) {
+  const plan = planFor(thread);
+  const counts = new Map<RepairStepKind, number>();
+  for (const { kind } of plan.kind === "write" ? plan.steps : [])
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => ({ kind, count }));
+}
+
+function stoppedIn(thread: StoredThread, store: ThreadStore) {
+  const found = unfinishedIn(thread, store);
+  return found?.kind === "stopped" ? { nodes: found.nodes } : undefined;
+}
+
+/** The most states of subgraphs that are read for one page. */
+const MOST_SUBGRAPHS = 20;
+
+/** The states that the subgraphs of these threads keep from run to run. A server does not list them. */
+async function readSubgraphs(store: ThreadStore, threadIds: readonly string[]): Promise<StoredThread[]> {
+  if (store.knowsRuns || threadIds.length === 0) return [];
+  const found: ThreadRef[] = [];
+  for await (const ref of store.threads({ threadIds }))
+    if (ref.namespace !== "" && isKeptState(ref) && found.length < MOST_SUBGRAPHS) found.push(ref);
+  return Promise.all(found.map((ref) => store.read(ref, { earlierMessages: 0 })));
 }
 
 /** What happens with a step's messages, and those of the next request. */
@@ -369,6 +415,8 @@ export type ListView = Awaited<ReturnType<typeof readList>>;
 export async function readList(store: ThreadStore, question: ListQuestion) {
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
+  const shownIds = found.slice(0, THREADS_PER_PAGE).map(({ threadId }) => threadId);
+  const subgraphs = await readSubgraphs(store, shownIds);
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
     limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
@@ -379,12 +427,18 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
         updatedAt: stored.updatedAt ?? null,
         lastRepair: lastRepairIn(messages),
         openCalls: openCallsOf(stored),
-        report: reportOn(stored),
+        /** See `readThread`. */
+        stopped: stoppedIn(stored, store) ?? null,
+        report: reportWith(
+          reportOn(stored),
+          subgraphs.filter((one) => one.threadId === threadId),
+        ),
       };
     }),
   );
   return {
     ...question,
+    knowsRuns: store.knowsRuns === true,
     threads: await Promise.all(threads),
     hasNext: found.length > THREADS_PER_PAGE,
     /** How many threads were searched, if not all. */

@@ -107,7 +107,7 @@ async function play(name: keyof typeof AGENTS, checkpointer: MemorySaver) {
     () => probe.hasBegun(2),
   );
   await turns();
-  const store = createGraphStore({ graph: graph as never });
+  const store = createGraphStore({ graph: graph as never, quietMs: 0 });
   const { outcome } = diagnoseThread(await store.read({ threadId: "1", namespace: "" }));
   await send("And now?");
   if (name === "createAgentGraph") await graph.updateState(config, user("By update.") as never);

@@ -32,7 +32,7 @@ async function withLateResult({ isClosed }: { readonly isClosed: boolean }) {
     await late;
     await diaryWritten("1");
   };
-  const store = createGraphStore({ graph });
+  const store = createGraphStore({ graph, quietMs: 0 });
   const place = { store, ref: { threadId: "1", namespace: "" } };
   const read = async () => script(pairedMessagesOf((await graph.getState(config)).values));
   return { send, end, place, read, thread: () => store.read(place.ref) };

@@ -26,7 +26,7 @@ const agentWith = (...middleware: readonly object[]) =>
 /** A saver, the store of a graph over it, and what it has of the thread. */
 function openSaver() {
   const checkpointer = new MemorySaver();
-  const storeOver = (graph: object) => createGraphStore({ graph, checkpointer });
+  const storeOver = (graph: object) => createGraphStore({ graph, checkpointer, quietMs: 0 });
   const stored = async () => JSON.stringify(await checkpointer.getTuple(config));
   return { checkpointer, storeOver, stored };
 }

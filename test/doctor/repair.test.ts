@@ -170,7 +170,7 @@ it("the result of an approved call is found if the process died at its checkpoin
   die();
   const killed = agent(mortal).invoke(asInput({ resume: { decisions: [approve] } }), options);
   await expect(killed).rejects.toThrow("died");
-  const place = { graph, config };
+  const place = { graph, config, quietMs: 0 };
   expect(codesOf(await diagnoseThread(place))).toEqual(["pairing/dangling-call", "state/pending-result"]);
   await mend(place);
   const lines = ["human: go", "ai> look", "tool: it is there"];

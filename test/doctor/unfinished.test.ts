@@ -148,7 +148,7 @@ describe("unfinishedThreads", () => {
     const { agent } = createWorld("createAgentGraph", saver);
     expect(await list(agent)).toMatchObject([{ kind: "stopped" }]);
     expect(await list(agent, {})).toMatchObject([
-      { kind: "going-on", evidence: expect.stringMatching(/^Its latest checkpoint is \d+ seconds? old/) },
+      { kind: "going-on", evidence: expect.stringMatching(/^The latest checkpoint is \d+ seconds? old and/) },
     ]);
     expect(await finish(agent, await list(agent, {}))).toMatchObject([{ kind: "skipped", reason: "busy" }]);
   });

@@ -254,7 +254,7 @@ it("tells of a database without its graph what is asked, what failed, and how to
   await expect(agent.invoke(user("call look"), { ...inThread("cut"), signal })).rejects.toThrow();
   await agent.graph.updateState(inThread("empty"), { messages: [] });
   checkpointer.db.close();
-  const get = await enter(await inspect("--sqlite", file));
+  const get = await enter(await inspect("--sqlite", file, "--quiet-for", "0s"));
   const read = async (thread: string) => (await get(`/tether/threads/${thread}`)).text;
   const waiting = await read("waiting");
   expect(waiting).toMatch(/What is asked<.*<bdi>pay<.*amount.{1,8}:10.*Decisions:.*approve/s);
@@ -262,7 +262,7 @@ it("tells of a database without its graph what is asked, what failed, and how to
   expect(waiting).not.toContain("\\u000a");
   expect(await read("failed")).toMatch(/The last run failed\..*The bank is closed\./);
   const cut = await read("cut");
-  expect(cut).toMatch(/repair --sqlite .*threads\.db --graph FILE:EXPORT --thread cut</);
+  expect(cut).toMatch(/repair --sqlite .*threads\.db --graph FILE:EXPORT --quiet-for 0s --thread cut</);
   // The messages stand on the first screen.
   expect(cut).toContain('<details class="panel"><summary>What the doctor finds');
   expect(await read("empty")).toContain("The thread is empty.");

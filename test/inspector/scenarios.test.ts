@@ -21,7 +21,7 @@ const config = inThread("1");
 type Graph = ReturnType<typeof createAgentGraph>;
 
 function inspected(graph: Graph | object, options: Partial<Parameters<typeof createInspector>[0]> = {}) {
-  const threads = () => createGraphStore({ graph });
+  const threads = () => createGraphStore({ graph, quietMs: 0 });
   const inspector = createInspector({ threads, isProtected: true, ...options });
   const ask = async (path: string) => inspector(new Request(`http://localhost/tether${path}`));
   const page = async (query = "") => (await ask(`/threads/1${query}`)).text();

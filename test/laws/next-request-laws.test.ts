@@ -39,7 +39,7 @@ async function expectForetold(agent: Agent, chosen: Durability, played: readonly
   await thread.send({ text: "hello" });
   const ends: ("died" | "lived")[] = [];
   for (const run of played) ends.push(await thread.send(run));
-  const store = createGraphStore({ graph: thread.reader });
+  const store = createGraphStore({ graph: thread.reader, quietMs: 0 });
   const inspector = createInspector({ threads: () => store, isProtected: true });
   const page = await inspector(new Request("http://localhost/tether/threads/1.json"));
   const { moment, input, story, findings } = (await page.json()) as Foretold;

@@ -132,8 +132,8 @@ async function expectTold(
   let summaries = 0;
   for (const text of texts) graph = await send(text);
   const store = readsGraph
-    ? createGraphStore({ graph })
-    : storeOf({ graph: undefined, saver: checkpointer }, {});
+    ? createGraphStore({ graph, quietMs: 0 })
+    : storeOf({ graph: undefined, saver: checkpointer }, { quietMs: 0 });
   const inspector = createInspector({
     threads: () => store,
     isProtected: true,

@@ -349,7 +349,7 @@ it.each([
   const checkpointer = new MemorySaver();
   const graph = createAgentGraph({ model: modelAt(url), tools: [createLook().look], checkpointer });
   await graph.invoke(user("How many?"), inThread("1"));
-  const store = createGraphStore({ graph, checkpointer });
+  const store = createGraphStore({ graph, checkpointer, quietMs: 0 });
   const report = diagnoseThread(await store.read({ threadId: "1", namespace: "" }), { dialect });
   expect(report.findings).toEqual([]);
 });

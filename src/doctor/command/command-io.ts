@@ -47,7 +47,7 @@ export const EXIT = {
   findings: 1,
   /** A wrong option or value, a missing package, or a target that cannot be opened. Nothing was written. */
   usage: 2,
-  /** Some threads could not be read, so the target is not known to be sound. */
+  /** Some threads could not be read, or were not judged, so the target is not known to be sound. */
   partlyRead: 3,
   /** A fault of the command itself. */
   ownFault: 101,

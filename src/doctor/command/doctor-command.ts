@@ -5,10 +5,11 @@ import { amount, count, printableLine } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
+import { worstOutcome } from "../findings.js";
 import { skipOf } from "../plan.js";
 import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { lacksGraph, type Options, typedRepair, typedThreads } from "./options.js";
+import { lacksGraph, type Options, quietMsOf, typedRepair, typedThreads } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
 import { excerptsOf, nextCommand, wrapText } from "./text.js";
 
@@ -20,12 +21,14 @@ const MOST_NAMED = 8;
 export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
   const { failOn, maxTokens, dialect, redact } = options;
-  return withTarget(options, { ...io, canWrite: false }, async (store) => {
+  return withTarget(options, { ...io, canWrite: false, quietMs: quietMsOf(options) }, async (store) => {
     const printer = await startReport("doctor", { target: store.target }, options, io);
     const repair = typedRepair(command, io);
     const withoutGraph = lacksGraph(command, io);
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
+    /** A thread's and its subgraphs' worst. */
+    const outcomes = new Map<string, ThreadReport["outcome"]>();
     const threadText = threadPrinter();
     const threadsWith = new Map<FindingCode, number>();
     const reading = await readThreads(
@@ -35,8 +38,10 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       (_, thread) => ({ thread, report: diagnoseThread(thread, { maxTokens, dialect }) }),
       async ({ thread, report }) => {
         countThread(counts, report);
+        outcomes.set(report.threadId, worstOutcome(report.outcome, outcomes.get(report.threadId) ?? "sound"));
         const { schemaVersion: _, threadId, ...fields } = report;
-        const canRepair = skipOf(thread) === undefined && thread.otherGraph === undefined;
+        const { otherGraph, channel = "messages" } = thread;
+        const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
         const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({
@@ -54,20 +59,34 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           await printer.thread({ threadId, ...fields, findings }, threadText(report, findings));
       },
     );
+    for (const outcome of outcomes.values()) {
+      if (outcome === "sound") counts.sound += 1;
+      if (outcome === "findings") counts.withFindings += 1;
+    }
     const isPart = counts.unreadable > 0 || !isComplete(reading);
-    const failing = { error: counts.errors, warning: counts.errors + counts.warnings, never: 0 }[failOn];
+    const { errors, warnings } = counts;
+    const failing = { error: errors, unknown: errors, warning: errors + warnings, never: 0 }[failOn];
+    const unknown = counts.skipped + counts.notJudged;
+    const isUnknown = unknown > 0 && (failOn === "unknown" || failOn === "warning");
     // If some threads could not be read, the target is not known to be sound.
-    const outcome = isPart ? "partly-read" : failing > 0 ? "findings" : "sound";
+    const outcome = isPart
+      ? "partly-read"
+      : failing > 0
+        ? "findings"
+        : unknown > 0
+          ? "partly-judged"
+          : "sound";
     const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
     await printer.end(
       { outcome, counts, withoutGraph, ...reading },
       (withoutGraph ? WITHOUT_GRAPH : "") +
         notesText(counts, reading) +
-        verdictText(counts, isPart) +
+        verdictText(counts, isPart || unknown > 0) +
         codesText(threadsWith) +
         (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
     );
-    return { sound: EXIT.sound, findings: EXIT.findings, "partly-read": EXIT.partlyRead }[outcome];
+    if (outcome === "findings") return EXIT.findings;
+    return isPart || isUnknown ? EXIT.partlyRead : EXIT.sound;
   });
 }
 
@@ -80,8 +99,10 @@ const NO_COUNTS = {
   sound: 0,
   withFindings: 0,
   unreadable: 0,
-  /** Busy threads. They were not judged. */
+  /** Threads whose run is going on, or may be. They were not judged. */
   skipped: 0,
+  /** Other threads that were not judged. */
+  notJudged: 0,
   /** Threads that wait for a human. They count as sound or with findings too. */
   waiting: 0,
   subgraphs: 0,
@@ -96,12 +117,10 @@ type Counts = typeof NO_COUNTS;
 function countThread(counts: Counts, { namespace, outcome, status, findings }: ThreadReport): void {
   if (namespace === "") {
     counts.threads += 1;
-    if (outcome === "sound") counts.sound += 1;
-    if (outcome === "findings") counts.withFindings += 1;
     if (status === "interrupted") counts.waiting += 1;
   } else counts.subgraphs += 1;
   if (outcome === "unreadable") counts.unreadable += 1;
-  if (outcome === "skipped" && status === "busy") counts.skipped += 1;
+  if (outcome === "skipped") counts[status === "busy" ? "skipped" : "notJudged"] += 1;
   for (const { severity } of findings) counts[`${severity}s`] += 1;
 }
 
@@ -117,6 +136,8 @@ const SHOWN_INFO: ReadonlySet<FindingCode> = new Set<FindingCode>([
   "state/pending-result",
   "state/busy",
   "state/other-messages",
+  "state/other-channel",
+  "state/no-messages",
 ]);
 
 type PrintedFinding = Finding & { readonly excerpt?: string };
@@ -150,7 +171,7 @@ function groupLines(
   isNew: (key: string) => boolean,
 ): string[] {
   const said = group.find(({ providerSays }) => providerSays !== null);
-  const isExplained = /^(?:thread|size|content)\/|^state\/other-/.test(code);
+  const isExplained = /^(?:thread|size|content)\/|^state\/(?:other-|busy|no-)/.test(code);
   const evidence = isExplained ? (group[0]?.evidence ?? "") : "";
   const text = said === undefined ? evidence : `${said.dialect}: ${said.providerSays}`;
   // A provider's words for one fault differ only in the ids.
@@ -187,6 +208,6 @@ function verdictText({ threads, sound, withFindings, errors, warnings }: Counts,
   if (withFindings > 0)
     return `  ${count(withFindings)} of ${amount(threads, "thread")} ${withFindings === 1 ? "has" : "have"} findings (${amount(errors, "error")}, ${amount(warnings, "warning")}).\n`;
   return isPart
-    ? "  No findings in the threads that were read.\n"
+    ? `  No findings in ${sound === 0 ? "what was read, and no thread was judged" : `the ${amount(sound, "thread that was", "threads that were")} judged`}.\n`
     : `  ${amount(sound, "thread is", "threads are")} sound.\n`;
 }

@@ -5,13 +5,13 @@ import type { Command } from "commander";
 import { reasonOf, UsageError } from "../targets/target.js";
 import { targetOf, withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { typedRepair } from "./options.js";
+import { type Options, quietMsOf, typedRepair } from "./options.js";
 import { headText } from "./report.js";
 
 export async function runInspect(command: Command, io: CommandIo): Promise<ExitCode> {
-  const options = command.opts();
+  const options = command.opts<Options & { readonly port?: number }>();
   const { port } = options;
-  return withTarget(options, { ...io, canWrite: false }, async (store) => {
+  return withTarget(options, { ...io, canWrite: false, quietMs: quietMsOf(options) }, async (store) => {
     const repairCommand = targetOf(options).canWrite ? typedRepair(command, io).join(" ") : "";
     const { address, close } = await io
       .serveInspector(store, { port, repairCommand })

@@ -20,7 +20,7 @@ export interface Options {
   readonly limit?: number;
   readonly dialect?: DialectName | "auto";
   readonly maxTokens?: number;
-  readonly failOn: "error" | "warning" | "never";
+  readonly failOn: "error" | "unknown" | "warning" | "never";
   readonly apply?: true;
   readonly yes?: true;
   readonly receipt?: string;
@@ -47,6 +47,10 @@ export function timeOf(text: string, now: number): number {
   if (count !== undefined) return now - Number(count) * UNITS[unit as keyof typeof UNITS];
   return /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
 }
+
+/** `--quiet-for` in milliseconds. */
+export const quietMsOf = ({ quietFor }: Pick<Options, "quietFor">): number | undefined =>
+  quietFor === undefined ? undefined : -timeOf(quietFor, 0);
 
 /** Whether the text is a span such as `7d`. */
 export const isSpan = (text: string): boolean => timeOf(text, 0) <= 0;
@@ -79,7 +83,9 @@ export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
 /** The `repair` of the same target. The operator fills in what a repair needs and nobody named. */
 export function typedRepair(command: Command, io: CommandIo): readonly string[] {
   const missing = lacksGraph(command, io) ? ["--graph FILE:EXPORT"] : [];
-  return ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...missing];
+  const { quietFor } = command.opts<Options>();
+  const quiet = quietFor === undefined ? [] : [`--quiet-for ${quietFor}`];
+  return ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...missing, ...quiet];
 }
 
 function typedValue(value: unknown): string {

@@ -72,6 +72,14 @@ const countOf = (
     throw new InvalidArgumentError(`Expected ${expected}.`);
   });
 
+const QUIET_FOR = new Option(
+  "--quiet-for <SPAN>",
+  "A thread of a database that was written in this span may have a run that is going on. Default: 10m.",
+).argParser((text) => {
+  if (isSpan(text)) return text;
+  throw new InvalidArgumentError("Expected a span such as 0s, 30m or 12h.");
+});
+
 const SELECT: readonly Option[] = [
   new Option("--thread <ID...>", "Only these threads."),
   optionOf(
@@ -90,15 +98,8 @@ const SELECT: readonly Option[] = [
     );
   }),
   countOf("--limit <COUNT>", "Reads at most this many threads."),
+  QUIET_FOR,
 ];
-
-const QUIET_FOR = new Option(
-  "--quiet-for <SPAN>",
-  "A thread of a database that was written in this span may have a run that is going on. Default: 10m.",
-).argParser((text) => {
-  if (isSpan(text)) return text;
-  throw new InvalidArgumentError("Expected a span such as 0s, 30m or 12h.");
-});
 
 const DIALECT = new Option(
   "--dialect <NAME>",
@@ -108,9 +109,12 @@ const MAX_TOKENS = countOf(
   "--max-tokens <COUNT>",
   "The window of your model. A thread with more tokens, by an estimate, is a finding. Default: not checked.",
 );
-const FAIL_ON = new Option("--fail-on <SEVERITY>", "From which severity on the command ends with 1.")
-  .choices(["error", "warning", "never"])
-  .default("error");
+const FAIL_ON = new Option(
+  "--fail-on <SEVERITY>",
+  "From which severity on the command does not end with 0. unknown is a thread that was not judged: it is worse than a warning.",
+)
+  .choices(["error", "unknown", "warning", "never"])
+  .default("unknown");
 
 const YES = new Option("--yes", "Does not ask before writing. Needed where no human can be asked.");
 const REPAIR: readonly Option[] = [
@@ -162,7 +166,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     summary: "finds broken threads; never writes",
     description: [
       "Reads threads and says which of them a model would refuse, and why. It only reads: a database is opened so that it refuses every write.",
-      "Ends with 0 if nothing was found, 1 if there are findings, 2 for a wrong option or target, 3 if some threads could not be read, 101 for a fault of its own.",
+      "Ends with 0 if nothing was found, 1 if there are findings, 2 for a wrong option or target, 3 if some threads could not be read or were not judged, 101 for a fault of its own.",
     ],
     examples: [
       "npx langgraph-tether doctor --url http://localhost:2024",
@@ -213,7 +217,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     ],
     options: {
       target: optionsOfTargets(TARGETS.filter(({ canWrite }) => canWrite)),
-      select: [...SELECT.filter(({ long }) => long !== "--status"), QUIET_FOR],
+      select: SELECT.filter(({ long }) => long !== "--status"),
       output: [FORMAT],
     },
   },
@@ -261,6 +265,6 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
       "npx langgraph-tether inspect --sqlite threads.db",
       "npx langgraph-tether inspect --file thread.json",
     ],
-    options: { target: optionsOfTargets(), output: [PORT] },
+    options: { target: optionsOfTargets(), select: [QUIET_FOR], output: [PORT] },
   },
 };

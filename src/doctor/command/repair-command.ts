@@ -12,7 +12,7 @@ import { reasonOf, UsageError } from "../targets/target.js";
 import { targetOf, withTarget } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { type Options, typedOptions } from "./options.js";
+import { type Options, quietMsOf, typedOptions } from "./options.js";
 import { isComplete, notesText, readThreads, startReport } from "./report.js";
 import { nextCommand, quoted, wrapText } from "./text.js";
 
@@ -33,7 +33,8 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
     if (!apply && options[name] !== undefined)
       throw new UsageError(`${long} needs --apply: without it, nothing is written.`);
   if (apply && !yes && !io.canAsk) throw new UsageError("Nobody can be asked here, so --apply needs --yes.");
-  return withTarget(options, { ...io, canWrite: apply, needsGraph: true }, async (store) => {
+  const quietMs = quietMsOf(options);
+  return withTarget(options, { ...io, canWrite: apply, needsGraph: true, quietMs }, async (store) => {
     const receipt = apply ? await createReceipt(options.receipt, io) : undefined;
     try {
       return await repairAll(store, command, io, receipt);
@@ -97,8 +98,9 @@ async function repairAll(
     // A program hears about a thread once: what became of it.
     for (const done of planned) await print(done);
   }
-  const { unreadable, otherGraph, moved, failed, skipped } = counts;
-  const left = counts.planned + unreadable + otherGraph + moved + failed + (isApplied ? skipped : 0);
+  const { unreadable, otherGraph, otherChannel, moved, failed, skipped } = counts;
+  const left =
+    counts.planned + unreadable + otherGraph + otherChannel + moved + failed + (isApplied ? skipped : 0);
   const isLeft = left > 0 || !isComplete(reading);
   const path = receipt?.writtenTo() ?? null;
   await report.end(
@@ -154,6 +156,8 @@ const MARKS = {
   /** It needs a repair and belongs to another graph. It was not changed. */
   otherGraph: "!",
   otherMessages: "·",
+  /** It needs a repair, and its messages are in another channel. It was not changed. */
+  otherChannel: "!",
   /** Others wrote to it again and again. It was not changed. */
   moved: "!",
   failed: "✗",
@@ -169,6 +173,7 @@ const SKIPPED = {
   subgraph: "subgraphs",
   "other-graph": "otherGraph",
   "other-messages": "otherMessages",
+  "other-channel": "otherChannel",
 } as const satisfies Record<SkipReason, Kind>;
 
 function kindOf({ plan, outcome }: Done): Kind {

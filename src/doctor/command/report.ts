@@ -2,7 +2,6 @@
 
 import { setImmediate } from "node:timers/promises";
 import { amount, count, printableLine } from "../../shared/text.js";
-import { BUSY_FOR_EVER } from "../finding.js";
 import { reasonOf, THREADS_AT_ONCE, UsageError } from "../targets/target.js";
 import {
   type StoredThread,
@@ -222,10 +221,14 @@ export const headText = (command: string, target: string): string =>
 const NOTES: Readonly<Record<string, (count: number) => string>> = {
   waiting: (count) => `${amount(count, "thread waits", "threads wait")} for a human. They are never changed.`,
   skipped: (count) =>
-    `${amount(count, "thread is", "threads are")} busy. Run the command again when ${count === 1 ? "its run has" : "their runs have"} ended. ${BUSY_FOR_EVER}`,
+    `${amount(count, "thread is busy or may be: it was", "threads are busy or may be: they were")} not judged. Run the command again when ${count === 1 ? "its run has" : "their runs have"} ended.`,
+  notJudged: (count) =>
+    `${amount(count, "thread was", "threads were")} not judged, because no messages were found in ${count === 1 ? "its" : "their"} state, or ${count === 1 ? "its" : "their"} kind is not known.`,
   unreadable: (count) => `${amount(count, "thread", "threads")} could not be read.`,
   otherGraph: (count) =>
     `${amount(count, "thread belongs", "threads belong")} to another graph, and ${count === 1 ? "was" : "were"} not changed.`,
+  otherChannel: (count) =>
+    `${amount(count, "thread has its", "threads have their")} messages in another channel than messages, which is never written.`,
   moved: (count) =>
     `${amount(count, "thread was", "threads were")} written by others meanwhile. Run the command again.`,
   failed: (count) => `${amount(count, "repair")} failed.`,

@@ -3,17 +3,15 @@
 import type { Command } from "commander";
 import { amount, count, printableLine } from "../../shared/text.js";
 import { withTarget } from "../targets/targets.js";
-import { askedTools, QUIET_MS, type UnfinishedThread, unfinishedIn } from "../unfinished.js";
+import { askedTools, type UnfinishedThread, unfinishedIn } from "../unfinished.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
-import { lacksGraph, type Options, timeOf } from "./options.js";
+import { lacksGraph, type Options, quietMsOf } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
 import { wrapText } from "./text.js";
 
 export async function runUnfinished(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
-  const { quietFor } = options;
-  const quietMs = quietFor === undefined ? QUIET_MS : -timeOf(quietFor, 0);
-  return withTarget(options, { ...io, canWrite: false }, async (store) => {
+  return withTarget(options, { ...io, canWrite: false, quietMs: quietMsOf(options) }, async (store) => {
     const now = io.now();
     const printer = await startReport("unfinished", { target: store.target }, options, io);
     const counts = { ...NO_COUNTS };
@@ -21,7 +19,7 @@ export async function runUnfinished(command: Command, io: CommandIo): Promise<Ex
       store,
       { ...options, isUnfinished: true },
       io,
-      async (_, thread) => ({ found: await unfinishedIn(store, thread, { quietMs, now }) }),
+      (_, thread) => ({ found: unfinishedIn(thread, store) }),
       async ({ found }) => {
         if (found === undefined) return;
         counts[KINDS[found.kind]] += 1;

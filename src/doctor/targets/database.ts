@@ -28,14 +28,14 @@ export interface Database {
 export async function storeOfDatabase(
   { target, saver, tables, hide = (text) => text, close }: Database,
   spec: string | undefined,
-  { canWrite, folder, environment, needsGraph = false }: OpenContext,
+  { canWrite, folder, environment, quietMs, now, needsGraph = false }: OpenContext,
 ): Promise<ThreadStore> {
   try {
     const hasGraph = needsGraph || isGraphNamed({ spec, folder });
     const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
     const find = (selection: ThreadSelection, order: Order) =>
       selectThreads(headsOf(tables, selection, order), selection);
-    const store = storeOf({ graph, saver }, { target, tables, close });
+    const store = storeOf({ graph, saver }, { target, tables, quietMs, now, close });
     return {
       ...store,
       canWrite,
@@ -45,8 +45,8 @@ export async function storeOfDatabase(
         for await (const head of find({ ...selection, limit }, "by time")) found.push(head);
         return found.slice(offset);
       },
-      read: async (ref) => {
-        const thread = await store.read(ref);
+      read: async (ref, bounds) => {
+        const thread = await store.read(ref, bounds);
         const { content } = thread;
         // Throws if the database itself is no longer readable, which is not the thread's fault.
         if (content.kind === "unreadable")

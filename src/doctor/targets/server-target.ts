@@ -13,9 +13,12 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
+import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
+import { listsIn } from "../message-lists.js";
 import {
   mendedBy,
   messagesInState,
+  nodesBeforeModel,
   resultsIn,
   type ShownState,
   stepTasksOf,
@@ -140,14 +143,19 @@ export function threadsOfClient(
   target: string,
   hide: HideSecrets = (text) => text,
 ): ThreadStore {
-  const mends = new Map<string, Promise<StoredThread["mendedBy"]>>();
+  /** The channels of messages of the threads that were read, if they are not `messages`. */
+  const channels = new Map<string, string>();
+  const mends = new Map<string, Promise<Pick<StoredThread, "mendedBy" | "nodesBefore">>>();
   /** Undefined if the server does not show its graphs. */
   const mendedByGraph = (graphId: unknown) => {
-    if (typeof graphId !== "string") return undefined;
+    if (typeof graphId !== "string") return {};
     return madeOnce(mends, graphId, () =>
       assistants.getGraph(graphId).then(
-        (drawn) => mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
-        () => undefined,
+        (drawn) => ({
+          mendedBy: mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+          nodesBefore: nodesBeforeModel(drawn),
+        }),
+        () => ({}),
       ),
     );
   };
@@ -167,7 +175,9 @@ export function threadsOfClient(
       }));
     },
     steps: async ({ threadId }, { from, limit }) => {
-      const options = { select: STATE_FIELDS };
+      const channel = channels.get(threadId);
+      const own: ThreadStateSelectField[] = channel === undefined ? [] : [`values.${channel}`];
+      const options = { select: [...STATE_FIELDS, ...own] };
       if (from === undefined)
         return (await threads.getHistory(threadId, { ...options, limit })).flatMap(toStep);
       const [first] = toStep(await threads.getState(threadId, from, options));
@@ -187,7 +197,9 @@ export function threadsOfClient(
       try {
         const thread = await findThread(threads, threadId);
         const read = await readServedThread(threads, threadId, thread, hide, bounds);
-        return { ...read, mendedBy: await mendedByGraph(thread?.metadata?.["graph_id"]) };
+        const { channel = MESSAGES } = read;
+        if (channel !== MESSAGES) channels.set(threadId, channel);
+        return { ...read, ...(await mendedByGraph(thread?.metadata?.["graph_id"])) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -287,6 +299,8 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
   "metadata",
 ];
 
+const GOES_ON =
+  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 /** @param thread Undefined: it is gone. */
@@ -302,7 +316,7 @@ async function readServedThread(
   const { status, updated_at } = thread;
   const unread = { ...gone, status, updatedAt: updated_at || undefined };
   // A busy thread may hold half of what its run writes, so it is not read.
-  if (status === "busy") return { ...unread, content: { kind: "none" } };
+  if (status === "busy") return { ...unread, content: { kind: "none" }, mayRun: GOES_ON };
   const read = (state: ShownState, history: readonly ShownState[]): StoredThread => ({
     ...unread,
     ...threadOfState(threadId, state, history),
@@ -310,7 +324,7 @@ async function readServedThread(
   });
   const readHistory = (limit: number) => threads.getHistory(threadId, { limit, select: STATE_FIELDS });
   try {
-    const state = await threads.getState(threadId, undefined, { select: STATE_FIELDS });
+    const state = await threads.getState(threadId, undefined, { select: [...STATE_FIELDS, "values"] });
     if (earlierMessages === 0 || !mayLackResults(state)) return read(state, []);
     // Each state has the whole history. The latest two tell what the last run left.
     const states = Math.floor(earlierMessages / (messagesInState(state).length + 1));
@@ -348,7 +362,8 @@ function mayLackResults(state: ShownState): boolean {
 
 function toStep(state: ThreadState<unknown>): ThreadStep[] {
   const { checkpoint, parent_checkpoint, created_at, metadata, values, next = [], tasks } = state;
-  const messages: unknown = Object(values).messages;
+  const { messages: own, ...others } = Object(values);
+  const { messages } = listsIn(Array.isArray(own) ? own : undefined, others);
   if (checkpoint?.checkpoint_id == null) return [];
   return [
     {
@@ -356,7 +371,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
       parentId: parent_checkpoint?.checkpoint_id ?? undefined,
       createdAt: created_at ?? undefined,
       metadata: metadata ?? {},
-      messages: Array.isArray(messages) ? messages : undefined,
+      messages,
       next,
       tasks: stepTasksOf(tasks),
     },

@@ -42,6 +42,10 @@ export interface OpenContext {
    * @default false
    */
   readonly needsGraph?: boolean;
+  /** See `GraphStoreOptions`. */
+  readonly quietMs?: number | undefined;
+  /** Milliseconds. @default the clock */
+  readonly now?: (() => number) | undefined;
 }
 
 /** How many threads are read at once. */

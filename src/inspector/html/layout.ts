@@ -174,7 +174,9 @@ const STATUS_TONES: Readonly<Record<string, string>> = {
   busy: "neutral",
 };
 
-export const statusChip = (status: string): Markup => chip(status, STATUS_TONES[status] ?? "neutral");
+/** @param knowsRuns Whether a busy thread certainly has a run. */
+export const statusChip = (status: string, knowsRuns: boolean): Markup =>
+  chip(status === "busy" && !knowsRuns ? "may be running" : status, STATUS_TONES[status] ?? "neutral");
 
 /** The options of a choice. */
 export const options = (names: readonly string[], chosen: string | undefined): readonly Markup[] =>
@@ -214,6 +216,8 @@ export interface ThreadLink {
   readonly page?: number | undefined;
   readonly only?: "changes" | undefined;
   readonly with?: "tether" | undefined;
+  /** A subgraph's namespace. */
+  readonly ns?: string | undefined;
 }
 
 type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };

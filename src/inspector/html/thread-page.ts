@@ -1,11 +1,12 @@
 import { quoted } from "../../doctor/command/text.js";
-import { type Finding, worthALook } from "../../doctor/finding.js";
+import { type Finding, type RepairStepKind, worthALook } from "../../doctor/finding.js";
+import { OWN_PATCH } from "../../doctor/shown-state.js";
 import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";
 import type { Archives } from "../read-threads.js";
-import { nameIn } from "../view/message-view.js";
+import { lines, nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import type { Step } from "../view/steps.js";
 import type { Place, ThreadView } from "../view/thread-view.js";
@@ -15,6 +16,7 @@ import {
   joined,
   layout,
   options,
+  outcomeChip,
   sentence,
   statusChip,
   type ThreadLink,
@@ -56,7 +58,7 @@ export function threadPage(
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
 <section class="panel story" aria-label="What happened">${story(shown, repair)}</section>
-${questionPanel(view)}${findingsPanel(shown, repair)}
+${questionPanel(view)}${findingsPanel(shown, repair)}${subgraphsPanel(shown)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
@@ -64,11 +66,12 @@ ${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}
+${statePanel(view)}
 <p class="pages"><span class="mono small soft">${threadId}</span><span class="printed">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
 </div>`;
   return layout({
     title: name,
-    heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status)}`,
+    heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status, view.knowsRuns)}`,
     body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
   });
 }
@@ -84,6 +87,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
     found.length === 0
       ? []
       : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
+  const isUnread = view.isLatest && view.report.findings.some(({ code }) => code.startsWith("thread/"));
   const verb = shown.chosen.with === undefined ? "will" : "would";
   const parts = [
     part(willBeRecovered, "good", "result", `${verb} be recovered`),
@@ -95,18 +99,24 @@ function story(shown: Shown, repair: string | undefined): Markup {
   const listed = parts.map(
     (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
   );
-  return html`${errorText(view)}${refusal(shown, repair)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${moment(shown)}</p>${sender(shown)}`;
+  return html`${errorText(view)}${stoppedText(view)}${unreadText(shown, repair)}${refusal(shown, repair)}${otherRules(shown)}${ownPatch(shown, repair)}${subgraphFaults(view)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${isUnread ? "No request is sent as long as the thread cannot be read." : moment(shown)}</p>${sender(shown)}`;
 }
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
 /** That the next message is refused, in whose words, and what ends that. The thread's own agent does none of it. */
-function refusal({ view, link, chosen }: Shown, repair: string | undefined): Markup | false {
-  const { moment: at, isMade, findings, form, threadId, mendable } = view;
+function refusal(shown: Shown, repair: string | undefined): Markup | false {
+  const { view, link, chosen } = shown;
+  const { moment: at, isMade, findings, form, nodesBefore } = view;
+  const hasNodes = nodesBefore.length > 0;
   const faults = findings.filter(
-    ({ severity, code }) => severity === "error" || code === "pairing/open-call",
+    ({ severity, code }) =>
+      severity === "error" ||
+      (severity === "warning" && (code === "pairing/open-call" || (hasNodes && code.startsWith("pairing/")))),
   );
   if (at.kind !== "next" || isMade || faults.length === 0) return false;
+  if (faults.some(({ code }) => code.startsWith("thread/"))) return false;
+  const isSure = !hasNodes || faults.some(({ severity }) => severity === "error");
   const open = faults.filter(({ code }) => OPEN.has(code));
   const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
   const why =
@@ -114,17 +124,111 @@ function refusal({ view, link, chosen }: Shown, repair: string | undefined): Mar
       ? html`${tools.map((tool, index) => html`${index > 0 && (index === tools.length - 1 ? " and " : ", ")}<code><bdi>${tool}</bdi></code>`)} ${open.length === 1 ? "has" : "have"} no result`
       : html`<bdi>${codeSpans(sentence(faults[0]?.evidence ?? "").replace(/\.$/, ""))}</bdi>`;
   const others = faults.length - Math.max(open.length, 1);
-  const { dialect = null, providerSays: said = null } = faults.find((one) => one.providerSays !== null) ?? {};
+  // The words are about what is named, not about another fault.
+  const named = open.length > 0 ? open : faults.slice(0, 1);
+  const { dialect = null, providerSays: said = null } = named.find((one) => one.providerSays !== null) ?? {};
   const isKnown = form.origin !== "unknown" && said !== null;
-  const countOf = (kind: string) => mendable.filter((one) => one === kind).length;
-  const [recovered, closed] = [countOf("recovered"), countOf("closed")];
-  const mends = [
-    recovered > 0 && `recovers ${amount(recovered, "result")}`,
-    closed > 0 && `closes ${amount(closed, "call")}`,
-  ].filter(Boolean);
-  const does = mends.length === 0 ? "makes the messages sound" : mends.join(" and ");
-  return html`<p><b class="bad-text">${isKnown ? "The provider will refuse the next message" : "Most providers refuse the next message"}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${said !== null && html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`}</p>
-<p>${repair ? html`A repair ${does}. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>` : html`A repair ${does}: <code>npx langgraph-tether repair</code>.`} In the agent, <code>tetherMiddleware()</code> does the same at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+  const bold = !isSure
+    ? "As it is stored, the next message is refused"
+    : isKnown
+      ? "The provider will refuse the next message"
+      : "Most providers refuse the next message";
+  const words =
+    said !== null &&
+    html` <span class="soft">In the words of <code>${dialect}</code>: <q><bdi>${sentence(said)}</bdi></q></span>`;
+  const unknown =
+    !isSure &&
+    html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`;
+  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${bold}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${words}${unknown}</p>
+<p>${repairText(shown, repair)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+}
+
+/** All that a repair does, and how it is run, or why there is none. */
+function repairText({ view }: Shown, repair: string | undefined): Markup {
+  const { namespace, channel, repairs } = view;
+  if (namespace !== "") return html`A repair does not write the states of subgraphs.`;
+  if (channel !== "messages")
+    return html`They are in the channel <code>${nameIn(channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.`;
+  if (repairs.length === 0)
+    return html`A repair changes nothing here: your client may be about to send what is missing.`;
+  const does = repairs.map(
+    ({ kind, count: times }, index) =>
+      `${index === 0 ? "" : index === repairs.length - 1 ? " and " : ", "}${REPAIRS[kind](times)}`,
+  );
+  return html`A repair ${does.join("")}${repairCommand(view, repair)}`;
+}
+
+const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
+  recover: (times) => `recovers ${amount(times, "message")}`,
+  close: (times) => `closes ${amount(times, "call")}`,
+  move: (times) => `moves ${amount(times, "result")}`,
+  "take-out": (times) => `takes out ${amount(times, "message")}`,
+  mend: (times) => `rewrites ${amount(times, "message")}`,
+  replace: (times) => `replaces ${amount(times, "placeholder")}`,
+  unbrick: () => "writes the thread again",
+};
+
+/** The command that shows a repair, and what it lacks. */
+function repairCommand({ threadId }: ThreadView, repair: string | undefined): Markup {
+  if (!repair)
+    return html`. These pages do not know where the thread is stored: <code>npx langgraph-tether repair</code> needs <code>--url</code>, <code>--postgres</code> or <code>--sqlite</code>.`;
+  const lacks =
+    repair.includes("FILE:EXPORT") &&
+    html` Name the file of your graph in place of <code>FILE:EXPORT</code>.`;
+  const needsKey =
+    repair.includes("--url") && html` If the server asks for a key, add <code>--api-key-env NAME</code>.`;
+  return html`. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>${lacks}${needsKey}`;
+}
+
+/** That the thread cannot be read: then nothing is sent, whoever runs it. */
+function unreadText(shown: Shown, repair: string | undefined): Markup | false {
+  const { report, isLatest } = shown.view;
+  const found = report.findings.find(({ code }) => code.startsWith("thread/"));
+  if (found === undefined || !isLatest) return false;
+  const mends = found.fixes.length > 0 && html` ${repairText(shown, repair)}`;
+  return html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi>${mends}</p>`;
+}
+
+/** Where the last run stopped, if it stored no end. */
+function stoppedText({ stopped, isLatest }: ThreadView): Markup | false {
+  if (stopped === undefined || !isLatest) return false;
+  const { nodes } = stopped;
+  return html`<p><b class="warning-text">The last run stopped${nodes.length > 0 && html` before the end of ${nodeNames(nodes)}`}.</b> It stored no error: it was killed, cancelled or drained.</p>`;
+}
+
+/** Rules besides pairing, and the window: only what is sent as it is stored meets them. */
+function otherRules({ view }: Shown): Markup | false {
+  const { moment: at, isMade, findings, totals, form } = view;
+  if (at.kind !== "next" || isMade) return false;
+  const broken = findings.filter(
+    ({ code, severity }) => severity !== "info" && /^(?:content|order)\//.test(code),
+  );
+  const [first] = broken;
+  const { maxTokens } = form.options;
+  const isOver = maxTokens !== undefined && totals.tokens > maxTokens;
+  if (first === undefined && !isOver) return false;
+  const rules =
+    first &&
+    html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))}): ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
+  const over =
+    isOver &&
+    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model takes ${count(maxTokens)}.</p>`;
+  return html`${rules}${over}`;
+}
+
+const nodeNames = (nodes: readonly string[]): Markup =>
+  html`${joined(nodes.map((node) => html`<code><bdi>${nameIn(node)}</bdi></code>`))}`;
+
+/** What the patch of deepagents does with open calls, and what it loses. */
+function ownPatch({ view }: Shown, repair: string | undefined): Markup | false {
+  const { moment: at, isMade, findings, nodesBefore } = view;
+  if (at.kind !== "next" || isMade || !nodesBefore.includes(OWN_PATCH)) return false;
+  const patched = findings.filter(({ code, severity }) => OPEN.has(code) && severity === "info").length;
+  const lost = findings.filter(
+    ({ code, severity }) => code === "state/pending-result" && severity === "warning",
+  );
+  if (patched === 0) return false;
+  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b> A repair puts ${lost.length === 1 ? "it" : "them"} into the thread before${repairCommand(view, repair)}`}</p>`;
 }
 
 const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
@@ -139,16 +243,20 @@ function sender({ view, chosen, link }: Shown): Markup | false {
     if (mendedBy === undefined)
       return "Which agent runs this thread is not known. Its messages are shown as they are stored, and an agent can change them on their way.";
     if (!isMade)
-      return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its middleware can change them on their way.";
+      return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its nodes and middleware can change them on their way.";
     if (mendedBy === "field")
       return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
+    const unseen = view.knowsRuns && at.kind === "next" ? ` ${UNSEEN_ON_SERVER}` : "";
     return knowsSettings
-      ? ""
-      : "The settings of the agent are not known here: its system prompt, its tools, its limits, and when it writes a summary.";
+      ? unseen.trim()
+      : `The settings of the agent are not known here: its system prompt, its tools, its limits, and when it writes a summary.${unseen}`;
   };
   const told = text();
   return told !== "" && html`<p class="soft small">${told}</p>`;
 }
+
+const UNSEEN_ON_SERVER =
+  "A server does not show results that came after the end of their run, or text of a response that was cut: if there are any, the next request has them too.";
 
 /** The most places of one kind that are linked. */
 const MOST_PLACES = 6;
@@ -188,7 +296,10 @@ function moment({ view, link, now }: Shown): Markup {
           view.mendedBy === "middleware" &&
           !isAsking &&
           " If tetherMiddleware summarised the messages in this step, that is not stored.";
-        return html`The model ${isAsking ? "is being asked" : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
+        const isAskedNow = view.knowsRuns ? "is being asked" : "may be being asked";
+        const may =
+          isAsking && !view.knowsRuns && view.mayRun !== undefined && html`${mayRunText(view.mayRun)} `;
+        return html`${may}The model ${isAsking ? isAskedNow : "was asked"} with ${size}.${unstored}${reduced}${cache}`;
       }
       const { provider, model, inputTokens, cachedTokens, outputTokens } = step.response;
       const by = [provider, model].map(nameIn).filter(Boolean).join(" · ");
@@ -203,17 +314,27 @@ function moment({ view, link, now }: Shown): Markup {
     case "waiting":
       return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
     case "running":
+      if (!view.knowsRuns && view.mayRun !== undefined) return html`${mayRunText(view.mayRun)}`;
       return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
     case "silent":
       if (view.history.length > 0)
         return step?.next.includes("summarize")
           ? html`At this step a model was asked for a summary. That request is not stored.`
           : html`The model was not asked at this step.`;
-      return view.report.outcome === "unreadable"
-        ? html`The messages cannot be read.`
-        : html`The thread is empty.`;
+      return notJudgedText(view.report) ?? html`The thread is empty.`;
   }
 }
+
+/** Why a thread without shown messages is not called empty. */
+function notJudgedText({ outcome, findings }: ThreadView["report"]): Markup | undefined {
+  if (outcome !== "unreadable" && outcome !== "skipped") return undefined;
+  const said = findings.find(({ code }) => /^thread\/|^state\/no-/.test(code));
+  return html`${codeSpans(sentence(said?.evidence ?? "The messages cannot be read."))}`;
+}
+
+/** What a database says of a run: nothing for certain. */
+const mayRunText = (mayRun: string): Markup =>
+  html`<b>${codeSpans(mayRun)}</b> The messages were not judged. If no run is going on, they are judged after some quiet: ten minutes, or what <code>--quiet-for</code> says.`;
 
 /** How a request is reduced after its provider has refused another. */
 const REDUCED: Readonly<Record<Rung, string>> = {
@@ -279,6 +400,7 @@ function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefin
   const command =
     isNamed &&
     isHere &&
+    view.namespace === "" &&
     errors > 0 &&
     html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code></p>`;
   const mark = errors > 0 ? chip(amount(errors, "finding"), "warning") : chip("for information");
@@ -299,6 +421,43 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
+}
+
+/** That a subgraph's own messages have faults: it sends them when it runs next. */
+function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
+  const faulty = subgraphs.filter(({ report: { outcome } }) => outcome !== "sound");
+  if (faulty.length === 0) return false;
+  return html`${faulty.map(({ namespace, report: { findings } }) => {
+    const said = findings.find(({ severity }) => severity !== "info") ?? findings.at(-1);
+    return html`<p><b class="warning-text">In the subgraph <a href="${threadLink(threadId, { ns: namespace })}"><bdi>${nameIn(namespace)}</bdi></a>:</b> ${codeSpans(sentence(said?.evidence ?? ""))} It sends its own messages when it runs next.</p>`;
+  })}`;
+}
+
+/** The states that subgraphs keep, or the way back from one of them. */
+function subgraphsPanel({ view: { namespace, subgraphs, threadId } }: Shown): Markup | false {
+  if (namespace !== "")
+    return html`<p class="panel">This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`;
+  if (subgraphs.length === 0) return false;
+  const entries = subgraphs.map(
+    ({ namespace: ns, report: { outcome, findings, messages } }) =>
+      html`<li><a href="${threadLink(threadId, { ns })}"><bdi>${nameIn(ns)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}</span> ${outcomeChip(outcome, worthALook(findings))}</li>`,
+  );
+  return html`<section class="panel"><h2>Subgraphs with a memory of their own</h2><ul class="findings">${entries}</ul></section>`;
+}
+
+/** The most channels that are shown. */
+const MOST_CHANNELS = 40;
+
+/** The rest of the latest state. */
+function statePanel({ values, channel, isLatest }: ThreadView): Markup | false {
+  const names = Object.keys(values).filter((name) => name !== channel);
+  if (!isLatest || names.length === 0) return false;
+  const shown = names.slice(0, MOST_CHANNELS);
+  const others = names.length - shown.length;
+  return html`<details class="panel"><summary>The rest of the state: <span class="small soft">${shown.map(nameIn).join(", ")}${others > 0 && ` and ${count(others)} more`}</span></summary><dl>${shown.map(
+    (name) =>
+      html`<dt><code><bdi>${nameIn(name)}</bdi></code></dt><dd><pre class="call" dir="auto">${lines(values[name])}</pre></dd>`,
+  )}</dl></details>`;
 }
 
 /*
@@ -342,14 +501,14 @@ ${
   html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with })}
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with, ns: chosen.ns })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
 ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>`}
 <button type="submit">Show</button>
 </form>
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
-${isMade && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${isMade && view.isAsked && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
 ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>

@@ -203,7 +203,8 @@ export function questionsIn(interrupt: unknown): readonly Question[] {
   });
 }
 
-function lines(value: unknown): string {
+/** A value as text or JSON in lines, not too long. */
+export function lines(value: unknown): string {
   const { text, cut } = cutText(textOf(value), LONGEST_TEXT);
   return cut === 0 ? text : `${text}…`;
 }

@@ -2,6 +2,7 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
+import { MODEL_NODE } from "../../doctor/shown-state.js";
 import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
@@ -14,9 +15,6 @@ import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
 import { messagesIn, nameIn } from "./message-view.js";
-
-/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
-const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 
 export type Step = ReturnType<typeof stepOf>;
 

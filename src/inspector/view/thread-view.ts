@@ -42,6 +42,8 @@ export function viewThread(
   return {
     ...read,
     history,
+    /** Whether a model is or was asked with these messages. If not, there is no request. */
+    isAsked,
     title: titleOf(stored, metadata),
     explanation,
     /** How many of the dialect's rules the request breaks: 0, unless this library has a fault. */

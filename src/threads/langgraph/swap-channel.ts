@@ -21,6 +21,8 @@ export interface ForeignGraph {
   readonly interruptBefore?: unknown;
   readonly interruptAfter?: unknown;
   getState(config: RunnableConfig): Promise<StateSnapshot>;
+  /** Draws it. Older versions have no such method. */
+  getGraph?(): unknown;
 }
 
 /** An agent's compiled graph. The objects from `createAgent` and `createDeepAgent` have it as `graph`. */

@@ -57,7 +57,16 @@ describe("doctor", () => {
       target: "sqlite:threads.db",
       outcome: "findings",
       counts: {
-        ...{ threads: 1, sound: 0, withFindings: 1, unreadable: 0, skipped: 0, waiting: 0, subgraphs: 0 },
+        ...{
+          threads: 1,
+          sound: 0,
+          withFindings: 1,
+          unreadable: 0,
+          skipped: 0,
+          notJudged: 0,
+          waiting: 0,
+          subgraphs: 0,
+        },
         ...{ errors: 1, warnings: 0, infos: 0 },
       },
       withoutGraph: false,
@@ -229,10 +238,10 @@ describe("doctor", () => {
     const others = [{ role: "user", parts: [{ text: "Hi" }] }];
     const readInput = async () => [sound, others].map((list) => JSON.stringify(list)).join("\n");
     const { code, output } = await run(["doctor", "--file", "-"], { readInput });
-    expect([code, output]).toEqual([0, expect.stringContaining("were not judged")]);
-    expect(output).toContain("  1 thread is sound.\n");
+    expect([code, output]).toEqual([3, expect.stringContaining("were not judged")]);
+    expect(output).toContain("  No findings in the 1 thread that was judged.\n");
     const json = await run(["doctor", "--file", "-", "--format", "json"], { readInput });
-    expect(JSON.parse(json.output).counts).toMatchObject({ threads: 2, sound: 1, skipped: 0 });
+    expect(JSON.parse(json.output).counts).toMatchObject({ threads: 2, sound: 1, skipped: 0, notJudged: 1 });
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {

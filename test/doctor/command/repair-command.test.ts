@@ -117,6 +117,7 @@ describe("repair", () => {
           nothing: 2,
           otherGraph: 0,
           otherMessages: 0,
+          otherChannel: 0,
           skipped: 0,
           waiting: 0,
         },

@@ -31,7 +31,10 @@ describe("a command line that cannot be run ends with 2, and says what is wrong"
       /^error: .*--format.* 'jsn' is invalid\. Allowed choices are text, json\./,
     ],
     [["doctor", "--dialect", "antropic"], /^error: .*--dialect.* 'antropic' is invalid\. .*anthropic/],
-    [["doctor", "--fail-on", "info"], /^error: .*--fail-on.* 'info' is invalid\. .*error, warning, never\./],
+    [
+      ["doctor", "--fail-on", "info"],
+      /^error: .*--fail-on.* 'info' is invalid\. .*error, unknown, warning, never\./,
+    ],
     [
       ["doctor", "--since", "yesterday"],
       /^error: .*--since.* 'yesterday' is invalid\. Expected a span such as 30m/,
