@@ -4,17 +4,24 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { expect, it } from "vitest";
 import { createAgentGraph } from "../../../src/index.js";
 import { calls, FunctionModel } from "../../support/models.js";
+import { mortalSaver } from "../../support/mortal-saver.js";
 import { inThread, user } from "../../support/thread.js";
 import { createProbe } from "../../support/tools.js";
 import { makeFolder, run } from "./command-line.js";
 
-/** A file with a thread that was stopped, one that waits for a human, and one that is finished. */
+/** A file with threads that were drained, failed and killed, one that waits for a human, and one that is finished. */
 async function makeThreads() {
   const folder = makeFolder();
   const saver = SqliteSaver.fromConnString(join(folder, "threads.db"));
   const { fast, deaf } = createProbe();
-  const model = new FunctionModel(({ messages }) => {
+  const { mortal, die } = mortalSaver(saver);
+  const controller = new AbortController();
+  const model = new FunctionModel(async ({ messages }) => {
     const last = messages.at(-1);
+    if (last?.text === "die") {
+      die();
+      controller.abort();
+    }
     if (last?.text === "ask") return calls(["fast", { secret: "fish" }]);
     return last?.text === "secret words" ? new Error("secret words") : "Hello.";
   });
@@ -25,8 +32,13 @@ async function makeThreads() {
   await agent.invoke(user("secret words"), inThread("failed")).catch(() => {});
   const control = new RunControl();
   control.requestDrain("deploy");
-  await agent.invoke(user("go"), { ...inThread("stopped"), control }).catch(() => {});
-  const { ts = "" } = (await saver.getTuple(inThread("stopped")))?.checkpoint ?? {};
+  await agent.invoke(user("go"), { ...inThread("drained"), control }).catch(() => {});
+  const mortalAgent = createAgentGraph({ ...parts, checkpointer: mortal });
+  const { signal } = controller;
+  await mortalAgent
+    .invoke(user("die"), { ...inThread("killed"), durability: "sync", signal })
+    .catch(() => {});
+  const { ts = "" } = (await saver.getTuple(inThread("killed")))?.checkpoint ?? {};
   saver.db.close();
   /** An hour after the last write. */
   const now = () => Date.parse(ts) + 3_600_000;
@@ -41,18 +53,21 @@ it("lists what is unfinished, without texts, and ends with 1", async () => {
   expect(output.split("\n")).toEqual([
     "tether unfinished · sqlite:threads.db",
     "",
+    "  ! drained · cancelled · 60 min ago",
+    "      The last run has noted that it was cancelled.",
     "  ✗ failed · failed · 60 min ago",
-    "      The last run has stored an error.",
-    "  ! stopped · stopped early · 60 min ago",
-    "      Its last run ended early and stored no error: it was killed, cancelled or",
-    "      drained.",
+    "      The last run has noted that it failed.",
+    "  ! killed · stopped early · 60 min ago",
+    "      Nothing tells how its last run ended: its process was killed, or it was",
+    "      run without this library.",
     "  · waiting · waiting for a human (fast) · 60 min ago",
     "      It asks 1 question.",
     "      fast (call_1): a human is asked",
     "",
     "  · No graph is named, so it is not known where its nodes stop for a human. Name",
     "    it: --graph ./src/agent.ts:graph",
-    "  3 threads are unfinished: 1 waiting for a human, 1 failed, 1 stopped early.",
+    "  4 threads are unfinished: 1 waiting for a human, 1 cancelled, 1 failed, 1",
+    "  stopped early.",
     "",
   ]);
 });
@@ -62,8 +77,8 @@ it("says that a run may be going on where the thread was written in this span", 
   const { code, output } = await over("--format", "json", "--quiet-for", "2h");
   expect(code).toBe(1);
   const report = JSON.parse(output);
-  expect(report).toMatchObject({ outcome: "unfinished", counts: { goingOn: 2, waiting: 1, stopped: 0 } });
-  expect(report.threads[2]).toMatchObject({ questions: { count: 1, tools: ["fast"] } });
+  expect(report).toMatchObject({ outcome: "unfinished", counts: { goingOn: 1, waiting: 1, cancelled: 1 } });
+  expect(report.threads.at(-1)).toMatchObject({ questions: { count: 1, tools: ["fast"] } });
   expect(output).not.toContain("secret");
   expect(output).not.toContain("fish");
 });
