@@ -11,6 +11,7 @@ import {
 import { allOf } from "./async.js";
 import { textOf } from "./long-histories.js";
 import { type Answer, FunctionModel, shortSummariser } from "./models.js";
+import { withoutPlace } from "./open-thread.js";
 import { makeTool } from "./tools.js";
 
 /** Returns a text of this many tokens. */
@@ -41,8 +42,8 @@ export function createLookGraph(
   return { graph, model, summariser };
 }
 
-/** The custom events of one run, without its `run-end`. */
+/** The custom events of one run, without its `run-end` and without their places. */
 export async function eventsOf(graph: AgentGraph, input: object, config: object): Promise<AgentEvent[]> {
   const events = await allOf<AgentEvent>(graph.stream(input as never, { ...config, streamMode: "custom" }));
-  return events.filter(({ type }) => type !== "run-end");
+  return events.filter(({ type }) => type !== "run-end").map(withoutPlace);
 }

@@ -53,7 +53,12 @@ export async function stateAfter(
 }
 
 /** An event as tests compare it. */
-function withoutPlace({ threadId: _, runId: __, checkpointId: ___, ...event }: AgentEvent): AgentEvent {
+export function withoutPlace({
+  threadId: _,
+  runId: __,
+  checkpointId: ___,
+  ...event
+}: AgentEvent): AgentEvent {
   return event as AgentEvent;
 }
 

@@ -120,7 +120,7 @@ describe.each(RUNS)("a run with $name, $manner,", ({ manner, ...made }) => {
     hastenRetries();
     const { seen, outcome } = await retriesOf({ status: 429 }, { status: 503 });
     expect(outcome).toBe("answered");
-    expect(seen).toEqual([
+    expect(seen).toMatchObject([
       [{ ...busy, attempt: 1 }, 1],
       [{ ...busy, attempt: 2 }, 2],
     ]);

@@ -6,7 +6,7 @@ import { createAgentGraph } from "../../../src/index.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { mortalSaver } from "../../support/mortal-saver.js";
 import { inThread, user } from "../../support/thread.js";
-import { createProbe } from "../../support/tools.js";
+import { createProbe, makeTool } from "../../support/tools.js";
 import { makeFolder, run } from "./command-line.js";
 
 /** A file with threads that were drained, failed and killed, one that waits for a human, and one that is finished. */
@@ -18,14 +18,21 @@ async function makeThreads() {
   const controller = new AbortController();
   const model = new FunctionModel(async ({ messages }) => {
     const last = messages.at(-1);
-    if (last?.text === "die") {
+    if (last?.text === "die") return calls(["look"]);
+    // With the durability `sync`, the checkpoints before are saved by now.
+    if (last?.type === "tool") {
       die();
       controller.abort();
     }
     if (last?.text === "ask") return calls(["fast", { secret: "fish" }]);
     return last?.text === "secret words" ? new Error("secret words") : "Hello.";
   });
-  const parts = { model, tools: [fast, deaf], checkpointer: saver, requireApproval: ["fast"] };
+  const parts = {
+    model,
+    tools: [fast, deaf, makeTool("look", async () => "seen")],
+    checkpointer: saver,
+    requireApproval: ["fast"],
+  };
   const agent = createAgentGraph(parts);
   await agent.invoke(user("Hello"), inThread("finished"));
   await agent.invoke(user("ask"), inThread("waiting"));
