@@ -157,7 +157,7 @@ describe.each(Object.keys(AGENTS) as AgentName[])("The metering of %s", (name) =
 
   law(
     "is what the models have reported",
-    name === "createAgentGraph" ? 400 : 300,
+    250,
     [fc.array(step, { minLength: 1, maxLength: 6 }), fc.constantFrom("async", "sync")],
     async (given: readonly Step[], durability: "async" | "sync") => {
       const steps = name === "createAgentGraph" ? given : givenToMiddleware(given);
