@@ -79,8 +79,9 @@ const RULES: Readonly<Record<keyof UnfinishedOptions, Rule>> = {
 
 /**
  * Finds the threads that their last run left unfinished: killed, cancelled or failed in the middle of a turn, or waiting
- * for a human. It changes nothing. A thread that an update of the state has changed since is not listed. Over a `PostgresSaver` or `SqliteSaver`, one query finds them, and no message of a
- * finished thread is read. `finishThreads` continues them.
+ * for a human. It changes nothing. A thread that an update of the state has changed since is not listed. Over a
+ * `PostgresSaver` or `SqliteSaver`, one query finds them, and no message of a finished thread is read. `finishThreads`
+ * continues them.
  *
  * If `postgresThreadLock` locks the threads in the database of a `PostgresSaver`, a thread whose lock is held is
  * `going-on`.

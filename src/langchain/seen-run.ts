@@ -85,12 +85,14 @@ export class SeenRun {
     }));
     const own = { ...config, configurable: withRunId };
     this.#config = own;
-    // LangGraph adds a listener for each call of the step, and Node warns about more than ten.
-    if (signal !== undefined) setMaxListeners(0, signal);
-    // It aborts with the run, and if another task of the superstep fails.
-    if (signal !== undefined)
-      onAbort(signal, () => this.#end(externalSignalOf(config)?.aborted === false ? "failed" : "cancelled"));
-    this.#listen(externalSignalOf(config));
+    const external = externalSignalOf(config);
+    if (signal !== undefined) {
+      // LangGraph adds a listener for each call of the step, and Node warns about more than ten.
+      setMaxListeners(0, signal);
+      // It aborts with the run, and if another task of the superstep fails.
+      onAbort(signal, () => this.#end(external?.aborted === false ? "failed" : "cancelled"));
+    }
+    this.#listen(external);
     if (this.#hasBegun) return own;
     this.#hasBegun = true;
     await this.#saved?.before?.superseded();
@@ -174,6 +176,8 @@ const forgotten = new FinalizationRegistry<() => void>((stop) => stop());
 
 /** Whether LangChain ends the run with what the model call returned, as far as this middleware knows. */
 function isFinal(response: unknown): boolean {
-  if (isRecord(response) && "structuredResponse" in response) return true;
-  return isAIMessage(response as BaseMessage) && callsOf(response as BaseMessage).length === 0;
+  if (!isRecord(response)) return false;
+  if ("structuredResponse" in response) return true;
+  const message = response as unknown as BaseMessage;
+  return isAIMessage(message) && callsOf(message).length === 0;
 }

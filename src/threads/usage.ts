@@ -33,6 +33,9 @@ export class RunTally {
   #brokenResponses = 0;
   #estimated = 0;
   readonly #models = new Map<string, TokenUsage>();
+  #tellLate: ((models: RunUsage["models"]) => void) | undefined;
+  /** Whether `soFar` was read, so that the thread may have what the run used. */
+  isStored = false;
 
   constructor(id: string) {
     this.#run = { id, startedAt: Date.now() };
@@ -85,9 +88,6 @@ export class RunTally {
     this.#estimated += tokens;
   }
 
-  /** Whether `soFar` was read, so that the thread may have what the run used. */
-  isStored = false;
-
   /** What the run has used so far, for its thread. */
   soFar(): RunUsage {
     this.isStored = true;
@@ -103,8 +103,6 @@ export class RunTally {
     this.#tellLate = (models) => tell(runEnd({ ...NOTHING_USED, id: randomUUID(), models }, outcome, 0));
     tell(runEnd(this.#used(), outcome, Math.round(performance.now() - this.#began)));
   }
-
-  #tellLate: ((models: RunUsage["models"]) => void) | undefined;
 
   #used(): RunUsage {
     return {
@@ -225,7 +223,9 @@ export interface RunEndEvent {
   readonly results: number;
   /** Whether a response was broken and was requested again without streaming. */
   readonly usedFallback: boolean;
-  /** How long the run took, in milliseconds, without its wait for other runs of the thread. `killed`: until it last saved. */
+  /**
+   * How long the run took, in milliseconds, without its wait for other runs of the thread. `killed`: until it last saved.
+   */
   readonly durationMs: number;
   /** Tokens of all responses and summaries, including broken ones. Left out if no model reports usage. */
   readonly usage?: TokenUsage & {

@@ -69,7 +69,8 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  *
  * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
- * @throws InvalidSettingError for a name that is not a text, and for any option but `environment`: a client's options are those of its own class.
+ * @throws InvalidSettingError for a name that is not a text, and for any option but `environment`: a client's options are
+ * those of its own class.
  * @example
  * ```ts
  * import { createModel } from "langgraph-tether";

@@ -137,12 +137,12 @@ const isUpdate = ({ metadata }: CheckpointTuple): boolean =>
 
 /** What the thread says of its latest run: its graph saves that with each response. */
 export const usageOfGraph: UsageReader = {
-  read: async ({ since: [latest, ...others], told: [begunOn] }) => {
+  read: async ({ since, told: [begunOn] }) => {
+    const [latest] = since;
     const run = latest && latestRun(latest);
-    if (latest === undefined || run === undefined) return undefined;
-    const ends = [latest, ...others].flatMap((checkpoint) => diaryOf(checkpoint).ends);
-    const isTold =
-      run.id === (begunOn && latestRun(begunOn))?.id || ends.some(({ runId }) => runId === run.id);
+    const before = begunOn && latestRun(begunOn);
+    const ends = since.flatMap((checkpoint) => diaryOf(checkpoint).ends);
+    const isTold = run?.id === before?.id || ends.some(({ runId }) => runId === run?.id);
     return isTold ? undefined : run;
   },
   isNoted: (checkpoint, ends) => ends.some(({ runId }) => runId === latestRun(checkpoint)?.id),

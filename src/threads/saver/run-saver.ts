@@ -151,13 +151,12 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   /** Where the run's own graph saves its checkpoints. */
   #namespace = "";
   /** The last saved checkpoint of the run's own graph, and who waits for a later one. */
-  #latest: { readonly state: StoredState; readonly step: number; readonly config: Config } | undefined;
+  #latest: { readonly state: StoredState; readonly config: Config } | undefined;
   readonly #waiting: (() => void)[] = [];
 
   #setLatest(state: StoredState, config: Config): void {
-    const step = state.metadata?.step ?? -2;
-    this.#latest = { state, step, config };
-    this.checkpoints.savedStep = step;
+    this.#latest = { state, config };
+    this.checkpoints.savedStep = stepAt(state);
     this.#wake();
   }
 
@@ -175,7 +174,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   }
 
   async #whenSent(step: number): Promise<WriteBeside | undefined> {
-    while (this.#latest === undefined || this.#latest.step < step - 1) {
+    while (this.#latest === undefined || stepAt(this.#latest.state) < step - 1) {
       if (this.#closed !== undefined) throw this.#closed.reason;
       if (!this.checkpoints.savesAtOnce) return undefined;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
@@ -246,6 +245,8 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     await this.#guard?.assertKept();
   }
 }
+
+const stepAt = ({ metadata }: StoredState): number => metadata?.step ?? -2;
 
 function namespaceIn({ configurable }: Config): string {
   return String(configurable?.["checkpoint_ns"] ?? "");

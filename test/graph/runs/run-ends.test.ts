@@ -242,25 +242,21 @@ describe("A killed run is told by the next one", () => {
   });
 });
 
-it("A run that stops before a node that its caller names waits, and is not told again", async () => {
-  const { run } = open("createAgentGraph");
-  await run([calls(["fast"])], user("Go."), { interruptBefore: ["tools"] });
-  await run([], null);
-  expect(ends()).toMatchObject([
-    { outcome: "waiting", usage: { total_tokens: 100 } },
-    { outcome: "done", usage: { total_tokens: 100 } },
-  ]);
-});
-
-it("A run under the middleware that ends between two steps is told by the next one, once", async () => {
-  const { run } = open("createAgent with tetherMiddleware");
-  await run([calls(["fast"])], user("Go."), { interruptBefore: ["tools"] });
-  await run([], null);
-  expect(ends()).toMatchObject([
-    { outcome: "stopped", usage: { total_tokens: 100 } },
-    { outcome: "done", usage: { total_tokens: 100 } },
-  ]);
-});
+it.each([
+  ["createAgentGraph", "waiting"],
+  ["createAgent with tetherMiddleware", "stopped"],
+] as const)(
+  "A run of %s that stops before a node that its caller names is told once",
+  async (name, outcome) => {
+    const { run } = open(name);
+    await run([calls(["fast"])], user("Go."), { interruptBefore: ["tools"] });
+    await run([], null);
+    expect(ends()).toMatchObject([
+      { outcome, usage: { total_tokens: 100 } },
+      { outcome: "done", usage: { total_tokens: 100 } },
+    ]);
+  },
+);
 
 it("What a model had reported before the abort counts", async () => {
   const hasBegun = deferred<void>();
