@@ -111,6 +111,8 @@ describe("a LangGraph server", () => {
     const [cancelled, busy] = [await start("wait"), await start("wait")];
     for (const { thread } of [cancelled, busy])
       await expect.poll(async () => (await client.threads.get(thread)).status).toBe("busy");
+    // Before its first checkpoint there is nothing to finish.
+    await expect.poll(async () => (await client.threads.getState(cancelled.thread)).next).not.toHaveLength(0);
     await cancelled.stop();
     await expect.poll(async () => (await client.threads.get(cancelled.thread)).status).not.toBe("busy");
     const { code, output } = await run([

@@ -223,8 +223,9 @@ describe.each(Object.keys(AGENTS) as AgentName[])("The metering of %s", (name) =
         await agent
           .invoke(input as never, { ...config, durability, signal: controller.signal })
           .catch(() => {});
-        const wasKilled = isDead;
+        // What a run notes last, it notes after its result is there.
         await new Promise((resolve) => setTimeout(resolve, 2));
+        const wasKilled = isDead;
         fate = () => {};
         isDead = false;
         // It was told how the run ended, and its process died before that was noted: it is told again.
