@@ -17,16 +17,19 @@ export interface Follower {
 }
 
 /**
- * Contract: brings a follower to this list, and returns it. It is valid only until the next call, so read from it at
- * once. `variant` tells apart followers of the same list that compute different things.
+ * Contract: brings a follower to this list, and returns what `read` reads from it. The follower goes on with the
+ * thread's next list, so `read` returns no part that changes then. Followers of the same list that compute different
+ * things have other variants.
  */
-type Following<Made extends Follower> = (
+type Following<Made extends Follower> = <Result>(
   messages: readonly BaseMessage[],
-  variant: string,
+  variant: readonly unknown[],
   create: () => Made,
-) => Made;
+  read: (follower: Made) => Result,
+) => Result;
 
 interface Line<Made> {
+  readonly variant: readonly unknown[];
   readonly follower: Made;
   /** What the follower has taken. */
   readonly list: readonly BaseMessage[];
@@ -43,23 +46,23 @@ const COMPARED_MESSAGES = 64;
 const MOST_VARIANTS = 4;
 
 export function createFollowing<Made extends Follower>(): Following<Made> {
-  const lines = new WeakMap<object, Map<string, Line<Made>>>();
-  return (messages, variant, create) => {
+  const kept = new WeakMap<object, readonly Line<Made>[]>();
+  return (messages, variant, create, read) => {
     // Agents put their own system message before every thread's messages.
     const first: unknown = messages.find((message) => safely(() => message.type) !== "system");
     const isKept = typeof first === "object" && first !== null;
-    const variants = (isKept && lines.get(first)) || new Map<string, Line<Made>>();
-    const known = variants.get(variant);
+    const lines = (isKept && kept.get(first)) || [];
+    const known = lines.find((line) => isSame(line.variant, variant));
+    const others = lines.filter((line) => line !== known);
     const isKnown = known !== undefined && isBeginning(known, messages);
     const { follower, list, facts } = isKnown ? known : { follower: create(), list: [], facts: new Map() };
     // If a message throws when it is read, no half-read follower is kept.
-    variants.delete(variant);
+    if (isKept) kept.set(first, others);
     for (let index = list.length; index < messages.length; index += 1)
       follower.take(messages[index] as BaseMessage, index);
-    variants.set(variant, { follower, list: messages.slice(), facts: latestFacts(messages, facts) });
-    for (const oldest of variants.keys()) if (variants.size > MOST_VARIANTS) variants.delete(oldest);
-    if (isKept) lines.set(first, variants);
-    return follower;
+    const line = { variant, follower, list: messages.slice(), facts: latestFacts(messages, facts) };
+    if (isKept) kept.set(first, [...others.slice(1 - MOST_VARIANTS), line]);
+    return read(follower);
   };
 }
 

@@ -62,24 +62,34 @@ export interface Report {
   readonly isShortened: boolean;
 }
 
-/** Valid until the next survey, so read from it at once. */
-export class Survey implements Follower {
+export interface Survey {
   /**
    * How many messages at the beginning are complete groups: each call has its result, directly after its message and in
    * call order.
    */
-  paired = 0;
+  readonly paired: number;
   /** How many of the values are not messages, or have a role that clients may not know. */
+  readonly odd: number;
+  readonly summaries: number;
+  /** How many results another program made up. */
+  readonly madeUp: number;
+  /** How many are system messages, and how many of these come before all others. */
+  readonly systems: number;
+  readonly leadingSystems: number;
+  /** The messages' tokens, by our estimate. */
+  readonly tokens: number;
+  /** What providers reported with responses, oldest first. */
+  readonly reports: readonly Report[];
+}
+
+class Surveyor implements Follower, Survey {
+  paired = 0;
   odd = 0;
   summaries = 0;
-  /** How many results another program made up. */
   madeUp = 0;
-  /** How many are system messages, and how many of these come before all others. */
   systems = 0;
   leadingSystems = 0;
-  /** The messages' tokens, by our estimate. */
   tokens = 0;
-  /** What providers reported with responses, oldest first. */
   readonly reports: Report[] = [];
   #turn = 0;
   /** Whether all messages so far are in order, the last group's calls, and how many of them have their result. */
@@ -128,9 +138,14 @@ export class Survey implements Follower {
 
 const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "system"]);
 
-const follow = createFollowing<Survey>();
+const follow = createFollowing<Surveyor>();
 
-/** Reads the messages that are new since the thread's last list. */
+/** Only messages that are new since the thread's last list are read. */
 export function surveyOf(messages: readonly BaseMessage[]): Survey {
-  return follow(messages, "", () => new Survey());
+  return follow(
+    messages,
+    [],
+    () => new Surveyor(),
+    (surveyor) => ({ ...surveyor, reports: surveyor.reports.slice() }),
+  );
 }

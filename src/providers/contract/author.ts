@@ -92,18 +92,17 @@ export function isNotedOwn(message: AIMessage, target: Target): boolean {
 
 /** The place of the last message before which the target reads nothing, because its provider has compacted that. */
 export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
-  const { isCompacted, makers } = target.dialect;
+  const { isCompacted } = target.dialect;
   if (isCompacted === undefined) return 0;
-  const { places } = follow(messages, makers.join(), () => {
-    const compactions: number[] = [];
-    return {
-      places: compactions,
-      take: (message, index) => {
-        if (isAIMessage(message) && isCompacted(message)) compactions.push(index);
-      },
+  const isOfTarget = (place: number) => mayHaveWritten(messages[place] as AIMessage, target);
+  const create = () => {
+    const places: number[] = [];
+    const take = (message: BaseMessage, index: number): void => {
+      if (isAIMessage(message) && isCompacted(message)) places.push(index);
     };
-  });
-  return places.findLast((place) => mayHaveWritten(messages[place] as AIMessage, target)) ?? 0;
+    return { places, take };
+  };
+  return follow(messages, [isCompacted], create, ({ places }) => places.findLast(isOfTarget)) ?? 0;
 }
 
 /** What an input's measure knows about the model that reads it: what it skips, and which responses it wrote. */

@@ -80,8 +80,8 @@ function isSetting(model: BaseChatModel, name: string): boolean {
 
 export const OPENAI = "api.openai.com";
 
-/** Where clients keep the address that they send to, or what it is made of. A part of a name is a field within another. */
-const ADDRESSES = [
+/** Where clients keep the address that they send to, or what it is made of: a field, or a field within another. */
+const ADDRESSES: readonly (readonly [field: string, inner?: string])[] = [
   ["clientConfig", "baseURL"],
   ["clientOptions", "baseURL"],
   ["baseURL"],
@@ -97,11 +97,15 @@ const ADDRESSES = [
   ["client", "baseURL"],
   ["region"],
   ["location"],
-] as const;
+];
 
 /** A client's host, or its region. Undefined if nothing tells it. @param kind Its `_llmType`. */
 export function hostOf(client: object, kind: unknown): string | undefined {
-  const address = endpointOf(client) ?? (kind === "openai" ? OPENAI : undefined);
+  return hostIn(endpointOf(client), kind);
+}
+
+function hostIn(endpoint: string | undefined, kind: unknown): string | undefined {
+  const address = endpoint ?? (kind === "openai" ? OPENAI : undefined);
   return address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
 }
 
@@ -116,17 +120,19 @@ export function originOf(client: object, kind: unknown): string | undefined {
   const url = address !== undefined && URL.canParse(address) ? new URL(address) : undefined;
   // OpenAI's own address is the same with and without its path.
   const path = url === undefined || url.hostname === OPENAI ? "" : url.pathname.replace(/\/$/, "");
-  const place = url?.host ? url.host + path : hostOf(client, kind);
+  const place = url?.host ? url.host + path : hostIn(address, kind);
   const deployment = fieldOf(client, "azureOpenAIApiDeploymentName");
   return [place, deployment].filter(Boolean).join("/") || undefined;
 }
 
 /** The address, region or name of an instance that a client was given. Undefined if there is none. */
 export function endpointOf(client: object): string | undefined {
-  const addresses = ADDRESSES.map((path) =>
-    path.reduce<unknown>((value, name) => fieldOf(value, name), client),
-  );
-  return addresses.find((value): value is string => typeof value === "string" && value !== "");
+  for (const [name, inner] of ADDRESSES) {
+    const value = fieldOf(client, name);
+    const address = inner === undefined ? value : fieldOf(value, inner);
+    if (typeof address === "string" && address !== "") return address;
+  }
+  return undefined;
 }
 
 /** A client's getter can throw. */

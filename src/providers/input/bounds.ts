@@ -286,23 +286,23 @@ export function fitInput(
   { maxTokens = Number.POSITIVE_INFINITY, maxMessages, toolTokens, length }: Bound,
 ): FittedInput {
   let projected = projectMessages(input, target);
-  let size = projected.size();
-  const describedIn = projected.describedIn().flatMap(({ id }) => id ?? []);
+  let { size } = projected;
+  const describedIn = projected.describedIn.flatMap(({ id }) => id ?? []);
   const whole = size;
   // A report is the length of the form that was sent. An estimate is that of the form that will be sent.
   const tokens = length.isReported ? length.tokens : (size + toolTokens) * length.ratio;
   const fitted = (changes: readonly InputChange[]): FittedInput => ({
-    messages: projected.sent(),
+    messages: projected.messages,
     size,
     length: { ...length, tokens: tokens - (whole - size) * length.ratio },
     changes,
     describedIn,
   });
-  const surplus = () => (maxMessages === undefined ? 0 : projected.count() - maxMessages);
+  const surplus = () => (maxMessages === undefined ? 0 : projected.messages.length - maxMessages);
   if (tokens <= maxTokens && surplus() <= 0) return fitted([]);
   const bound = Math.max(Math.floor(size - (tokens - maxTokens) / length.ratio + ROUNDING), 1);
   // What is cut is in the form in which it is sent. Neighbours are not merged yet, so each has its id.
-  const formed = projected.formed();
+  const { formed } = projected;
   let kept: readonly (BaseMessage | undefined)[] = formed;
   const isTooLong = () => size > bound || surplus() > 0;
   for (let attempt = 0, excess = 0, extra = 0; attempt < ATTEMPTS && isTooLong(); attempt += 1) {
@@ -313,7 +313,7 @@ export function fitInput(
     for (const step of STEPS) if (draft.excess > 0) step(draft);
     kept = draft.kept;
     projected = projectDraft(draft, target, input.mostMarks);
-    size = projected.size();
+    ({ size } = projected);
   }
   const changes = formed.flatMap((message, place): InputChange[] => {
     if (kept[place] === message) return [];

@@ -18,7 +18,6 @@ import { passFields } from "../rules/reasoning.js";
 import type { Change } from "../rules/rule.js";
 import { STEPS } from "../rules/rules.js";
 import { isEmptied } from "../rules/texts.js";
-import { DIALECT_NAMES, targetOf } from "../table/dialects.js";
 import { limitMedia } from "./limit-media.js";
 import { BatchMedia, describesMedia, partResult } from "./result-media.js";
 import { sizeOfInput } from "./shorten.js";
@@ -28,10 +27,6 @@ import { sizeOfInput } from "./shorten.js";
  * and bridged, as the dialect demands. The last ones wait, because the next message may be merged into them.
  */
 class Projection implements Follower {
-  /** What is sent before these messages: the system messages in front, in their form. */
-  first: readonly BaseMessage[];
-  /** How many blocks of all these messages may have a prompt cache mark. */
-  mostMarks: number | undefined;
   readonly #target: Target;
   readonly #steps: readonly Change[];
   readonly #passFields: Change;
@@ -53,8 +48,7 @@ class Projection implements Follower {
   /** How many blocks of the sent messages have a prompt cache mark. */
   #marks = 0;
 
-  constructor(target: Target, first: readonly BaseMessage[]) {
-    this.first = first;
+  constructor(target: Target) {
     this.#target = target;
     this.#steps = STEPS.map((step) => step(target));
     this.#passFields = passFields(target);
@@ -76,11 +70,6 @@ class Projection implements Follower {
     if (isResult(formed)) this.#media.add(formed, this.#nameOf(formed), moved);
     if (isAIMessage(formed)) this.#names = namesIn(formed);
     this.#add(formed);
-  }
-
-  /** The messages since the last response whose pictures or files the model gets only as text. */
-  describedIn(): readonly BaseMessage[] {
-    return this.#describedIn;
   }
 
   #nameOf({ tool_call_id, name }: ToolMessage): string {
@@ -109,38 +98,26 @@ class Projection implements Follower {
     if (formed.type !== "system") this.#talk += 1;
   }
 
-  /** Each message alone. Together they may still be in a sequence that a provider refuses. */
-  formed(): BaseMessage[] {
-    return this.first.concat(this.#formed, this.#media.message() ?? []);
-  }
-
   /**
-   * Whether the provider does not take a system message in its place. The formed messages decide again, because those
-   * around it may have been left out.
+   * Undefined if the provider does not take a system message in its place. The formed messages decide again, because
+   * those around it may have been left out.
+   *
+   * @param first The system messages in front, in their form.
    */
-  misplacesSystem(): boolean {
-    if (this.#formed.length === this.#talk) return false;
+  after(first: readonly BaseMessage[], mostMarks: number | undefined): ProjectedInput | undefined {
     const { dialect, modelId = "" } = this.#target;
-    return misplacedSystem(this.formed(), dialect, modelId) >= 0;
-  }
-
-  /** The messages in a sequence that the provider accepts. */
-  sent(): readonly BaseMessage[] {
+    const formed = first.concat(this.#formed, this.#media.message() ?? []);
+    if (this.#formed.length > this.#talk && misplacedSystem(formed, dialect, modelId) >= 0) return undefined;
     const end = this.#end();
-    const sent = this.first.concat(this.#sent, end);
-    const { mostMarks } = this;
-    if (mostMarks === undefined) return sent;
-    const count = countMarks(this.first) + this.#marks + countMarks(end);
-    return count > mostMarks ? withLastMarks(sent, mostMarks) : sent;
-  }
-
-  count(): number {
-    return this.first.length + this.#sent.length + this.#end().length;
-  }
-
-  /** The tokens of these messages, by our estimate. */
-  size(): number {
-    return sizeOfInput(this.first) + this.#size + sizeOfInput(this.#end());
+    const messages = first.concat(this.#sent, end);
+    const isOverMarked =
+      mostMarks !== undefined && countMarks(first) + this.#marks + countMarks(end) > mostMarks;
+    return {
+      messages: isOverMarked ? withLastMarks(messages, mostMarks) : messages,
+      formed,
+      size: sizeOfInput(first) + this.#size + sizeOfInput(end),
+      describedIn: this.#describedIn.slice(),
+    };
   }
 
   #form(message: BaseMessage): BaseMessage | undefined {
@@ -184,6 +161,17 @@ function namesIn({ tool_calls = [] }: AIMessage): ReadonlyMap<string | undefined
   return new Map(tool_calls.toReversed().map(({ id, name }) => [id, name]));
 }
 
+/** Messages in the form that a provider accepts. */
+export interface ProjectedInput {
+  readonly messages: readonly BaseMessage[];
+  /** Each message alone. Together they may still be in a sequence that a provider refuses. */
+  readonly formed: readonly BaseMessage[];
+  /** The tokens of the messages, by our estimate. */
+  readonly size: number;
+  /** The messages since the last response whose pictures or files the model gets only as text. */
+  readonly describedIn: readonly BaseMessage[];
+}
+
 /** Messages before their projection. */
 export interface Conversation {
   /** The system messages in front. */
@@ -202,37 +190,38 @@ const follow = createFollowing<Projection>();
 
 /**
  * Rewrites paired messages into a form that a provider of this dialect accepts. Only messages that are new since the
- * thread's last request are projected. The projection is valid until the next one, so read from it at once.
+ * thread's last request are projected.
  */
-export function projectMessages(conversation: Conversation, target: Target): Projection {
+export function projectMessages(conversation: Conversation, target: Target): ProjectedInput {
   const { system, messages, mostMarks } = conversation;
+  const { dialect, client, host, modelId, described } = target;
   const first = formSystem(system, target);
-  const variant = `${first.length} ${nameOf(target)}`;
-  const projection = follow(messages, variant, () => new Projection(target, first));
-  projection.first = first;
-  projection.mostMarks = mostMarks;
-  if (!projection.misplacesSystem()) return projection;
-  return projectMessages(systemInFront(conversation, target.dialect), target);
+  const variant = [first.length, dialect, client, host, modelId, ...(described?.keys() ?? [])];
+  const projected = follow(
+    messages,
+    variant,
+    () => new Projection(target),
+    (projection) => projection.after(first, mostMarks),
+  );
+  return projected ?? projectMessages(systemInFront(conversation, dialect), target);
 }
 
 /** The same for messages of only one request, such as shortened copies. */
-export function projectOnce(conversation: Conversation, target: Target): Projection {
+export function projectOnce(conversation: Conversation, target: Target): ProjectedInput {
   const { system, messages, mostMarks } = conversation;
-  const projection = new Projection(target, formSystem(system, target));
-  projection.mostMarks = mostMarks;
+  const projection = projected(messages, target);
+  return (
+    projection.after(formSystem(system, target), mostMarks) ??
+    projectOnce(systemInFront(conversation, target.dialect), target)
+  );
+}
+
+function formSystem(system: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
+  return system.length === 0 ? [] : (projected(system, target).after([], undefined)?.formed ?? []);
+}
+
+function projected(messages: readonly BaseMessage[], target: Target): Projection {
+  const projection = new Projection(target);
   for (const message of messages) projection.take(message);
-  if (!projection.misplacesSystem()) return projection;
-  return projectOnce(systemInFront(conversation, target.dialect), target);
-}
-
-function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage[] {
-  if (system.length === 0) return [];
-  const projection = new Projection(target, []);
-  for (const message of system) projection.take(message);
-  return projection.formed();
-}
-
-function nameOf({ dialect, client, host, modelId, described }: Target): string {
-  const name = DIALECT_NAMES.find((each) => targetOf({ dialect: each, modelId }).dialect === dialect);
-  return [name, client, host, modelId, ...(described?.keys() ?? [])].join(" ");
+  return projection;
 }

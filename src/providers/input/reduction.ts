@@ -82,7 +82,13 @@ class Counts implements Follower {
 }
 
 const follow = createFollowing<Counts>();
-const countsOf = (messages: readonly BaseMessage[]): Counts => follow(messages, "", () => new Counts());
+const countsOf = (messages: readonly BaseMessage[]) =>
+  follow(
+    messages,
+    [],
+    () => new Counts(),
+    ({ pictures, mostCalls }) => ({ pictures: pictures.slice(), mostCalls }),
+  );
 
 /** The most messages that a request of this target may have. Undefined: any number. */
 export function mostMessagesOf({ dialect }: Target, { most }: Reduction = {}): number | undefined {

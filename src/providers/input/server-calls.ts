@@ -37,10 +37,11 @@ import { isForeignBlock, isLeftOut } from "../table/dialects.js";
  */
 export function settleServerCalls(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   const { dialect, client, host, modelId } = target;
-  const variant = [dialect.makers, client, host, modelId].join(" ");
-  return withChanges(
+  return follow(
     messages,
-    follow(messages, variant, () => new Settling(target)),
+    [dialect, client, host, modelId],
+    () => new Settling(target),
+    (settling) => withChanges(messages, settling),
   );
 }
 

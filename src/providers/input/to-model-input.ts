@@ -141,7 +141,7 @@ export function selectMessages(
   { systemPrompt, maxToolCallsFromHistory, markedTools = 0, reduction, ...options }: PreparedInputOptions,
 ) {
   assertList(history);
-  const survey: Surveyed = { ...surveyOf(history) };
+  const survey = surveyOf(history);
   const given = targetOf(identityFor(options));
   // Values that are not messages are left out, and removals are carried out.
   const isRead = survey.odd === 0 || isMessageList(history);
@@ -154,13 +154,10 @@ export function selectMessages(
   return { stored, paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
 }
 
-/** What is read from the survey. It is copied, because surveying another list of the thread would change it. */
-type Surveyed = Pick<Survey, "odd" | "summaries" | "paired" | "systems">;
-
 /** The messages that the model sees, with a result after each call. The same array if all are visible and paired. */
 function pairedHistory(
   history: readonly BaseMessage[],
-  { odd, summaries, paired }: Surveyed,
+  { odd, summaries, paired }: Survey,
   { dialect }: Target,
 ): readonly BaseMessage[] {
   if (odd === 0 && summaries === 0 && paired === history.length) return history;
@@ -180,7 +177,7 @@ function sinceCompaction(messages: readonly BaseMessage[], target: Target): read
 
 function filteredCalls(
   paired: readonly BaseMessage[],
-  { odd }: Surveyed,
+  { odd }: Survey,
   max: ToolCallsToKeep | undefined,
 ): readonly BaseMessage[] {
   if (max === undefined) return paired;
@@ -192,7 +189,7 @@ function filteredCalls(
 /** System messages stay in their places if the provider takes all of them there. Otherwise they go to the front. */
 function withSystem(
   messages: readonly BaseMessage[],
-  { odd, systems }: Surveyed,
+  { odd, systems }: Survey,
   systemPrompt: string | undefined,
   { dialect, modelId }: Target,
 ): Conversation {
