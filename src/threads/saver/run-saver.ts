@@ -175,7 +175,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   async #whenSent(step: number): Promise<WriteBeside | undefined> {
     while (this.#latest === undefined || stepAt(this.#latest.state) < step - 1) {
-      if (this.#closed !== undefined) throw this.#closed.reason;
+      if (this.#closed !== undefined) throw this.#closed.reason();
       if (!this.checkpoints.savesAtOnce) return undefined;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
@@ -187,11 +187,11 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   /** LangGraph saves one checkpoint after another. If one is not saved, the next would continue nothing. */
   async #save<Result>(write: () => Promise<Result>): Promise<Result> {
-    if (this.#closed !== undefined) throw this.#closed.reason;
+    if (this.#closed !== undefined) throw this.#closed.reason();
     try {
       return await this.#pending.during(write);
     } catch (reason) {
-      this.#close(reason);
+      this.#close(() => reason);
       throw reason;
     }
   }
@@ -201,10 +201,10 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    */
 
   /** Why nothing more is saved. */
-  #closed: { readonly reason: unknown } | undefined;
+  #closed: { readonly reason: () => unknown } | undefined;
   readonly #pending = new PendingWrites();
 
-  #close(reason: unknown): void {
+  #close(reason: () => unknown): void {
     this.#closed ??= { reason };
     this.#wake();
   }
@@ -215,7 +215,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
    * others once one has failed.
    */
   async saved(): Promise<void> {
-    this.#close(new Error("The run has ended, so nothing more of it is saved, besides its diary."));
+    this.#close(() => new Error("The run has ended, so nothing more of it is saved, besides its diary."));
     await this.#pending.ended();
   }
 
