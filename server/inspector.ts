@@ -6,11 +6,7 @@ import { windowOf } from "../src/providers/failure/overflow.js";
 import { createModel } from "../src/providers/models/create-model.js";
 import { identityOf } from "../src/providers/table/dialect-of.js";
 import { withDefaults } from "../src/shared/check-settings.js";
-import {
-  SUMMARY_SETTINGS,
-  type SummarySettings,
-  summaryPolicy,
-} from "../src/threads/summary/shared-settings.js";
+import { SUMMARY_SETTINGS, type SummarySettings, summaryPolicy } from "../src/threads/shared-settings.js";
 import { credentialOf } from "./access/authenticate.js";
 import type { Environment } from "./access/server-settings.js";
 import { readSettings } from "./settings.js";

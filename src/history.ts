@@ -7,8 +7,8 @@ import "./shared/check-node.js";
 
 export { InvalidSettingError, TetherError, type TetherErrorCode } from "./errors.js";
 export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
-export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
+export type { Repair } from "./history/repair.js";
 export type { DialectName } from "./providers/contract/dialect-name.js";
 export type {
   AddedMessageExplanation,

@@ -2,9 +2,9 @@
 
 import "./shared/check-node.js";
 
-export type { AgentGraph } from "./agent/agent-graph.js";
-export type { ApprovalRequest, Decision } from "./agent/calls/approval-request.js";
-export { type AgentGraphOptions, createAgentGraph } from "./agent/create-agent-graph.js";
+export type { AgentGraph } from "./agent/graph/agent-graph.js";
+export { type AgentGraphOptions, createAgentGraph } from "./agent/graph/create-agent-graph.js";
+export type { OwnChunk, RunOptions } from "./agent/graph/types.js";
 export type {
   AgentContext,
   ChatContext,
@@ -28,6 +28,7 @@ export {
 } from "./agent/middleware/middleware.js";
 export type { Next } from "./agent/middleware/run-onion.js";
 export { MiddlewareTermination } from "./agent/middleware/run-onion.js";
+export type { ApprovalRequest, Decision } from "./agent/run/approval-request.js";
 export type {
   ApprovalCall,
   ApprovalCandidate,
@@ -51,7 +52,6 @@ export {
 } from "./agent/settings/response-format.js";
 export type { RunContext } from "./agent/settings/run-context.js";
 export type { ToolChoice } from "./agent/settings/tools.js";
-export type { OwnChunk, RunOptions } from "./agent/types.js";
 export {
   type BrokenRule,
   InvalidCommandError,
@@ -68,8 +68,8 @@ export {
 } from "./errors.js";
 export { findSafeCutoff, type Keep, type ToolCallsToKeep } from "./history/cut.js";
 export { PairedMessagesValue, pairedMessagesReducer } from "./history/reducer/paired-messages.js";
-export type { Repair } from "./history/reducer/repair.js";
 export { type RepairedHistory, repairHistory } from "./history/reducer/repair-history.js";
+export type { Repair } from "./history/repair.js";
 export type { PlaceholderCause } from "./history/result.js";
 export type { DialectName } from "./providers/contract/dialect-name.js";
 export type {

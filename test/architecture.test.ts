@@ -23,19 +23,25 @@ const MAY_IMPORT = {
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 
-/** The folders of `providers/`, from the ground up. Each imports only what stands before it. */
-const FLOORS_OF_PROVIDERS = [
-  "contract",
-  "makers",
-  "table",
-  "media",
-  "host-fields",
-  "rules",
-  "failure",
-  "models",
-  "input",
-  "response",
-];
+/** The rooms of a part, from the ground up. Each imports only what stands before it. `.` stands for the files beside them. */
+const ROOMS: Readonly<Record<string, readonly string[]>> = {
+  history: [".", "reducer"],
+  providers: [
+    "contract",
+    "makers",
+    "table",
+    "media",
+    "host-fields",
+    "rules",
+    "failure",
+    "models",
+    "input",
+    "response",
+  ],
+  threads: ["langgraph", ".", "serializer", "saver", "ended-runs", "asking", "summary"],
+  agent: ["settings", "middleware", ".", "run", "calls", "model", "graph"],
+  doctor: [".", "targets", "command"],
+};
 type Layer = keyof typeof MAY_IMPORT;
 
 /** The doors of the package. They stand above what they export, and nobody inside imports them. */
@@ -205,20 +211,29 @@ describe("the source", () => {
     for (const path of below.keys()) visit(path);
   });
 
-  it("has no import back up between the folders of `providers/`, and none between two makers", () => {
-    const roomOf = (path: string) => /^providers\/(?<floor>[^/]+)\/(?<room>[^/]+)/.exec(path)?.groups ?? {};
-    const wrong = files.flatMap((file) => {
-      const { floor = "", room } = roomOf(file.path);
-      return filesBelow(file).flatMap((target) => {
+  it.each(Object.entries(ROOMS))("has no import back up between the rooms of %s", (part, rooms) => {
+    const roomOf = (path: string): string | undefined =>
+      path.startsWith(`${part}/`) ? (path.split("/").at(-2) === part ? "." : path.split("/")[1]) : undefined;
+    const wrong = files.flatMap(({ path, ...file }) => {
+      const room = roomOf(path);
+      const isUp = (target: string): boolean => {
         const below = roomOf(target);
-        if (floor === "" || below["floor"] === undefined) return [];
-        const isDown = FLOORS_OF_PROVIDERS.indexOf(below["floor"]) <= FLOORS_OF_PROVIDERS.indexOf(floor);
-        const isOtherMaker = floor === "makers" && below["floor"] === "makers" && below["room"] !== room;
-        return isDown && !isOtherMaker ? [] : [`${file.path} -> ${target}`];
-      });
+        return room !== undefined && below !== undefined && rooms.indexOf(below) > rooms.indexOf(room);
+      };
+      return filesBelow({ path, ...file })
+        .filter(isUp)
+        .map((target) => `${path} -> ${target}`);
     });
-    const drawn = readdirSync(join(SOURCE, "providers"));
-    expect({ wrong, drawn: drawn.toSorted() }).toEqual({ wrong: [], drawn: FLOORS_OF_PROVIDERS.toSorted() });
+    const found = new Set(files.flatMap(({ path }) => roomOf(path) ?? []));
+    expect({ wrong, rooms: [...found].sort() }).toEqual({ wrong: [], rooms: rooms.toSorted() });
+  });
+
+  it("has no import from one maker to another", () => {
+    const makerOf = (path: string) => /^providers\/makers\/([^/]+)/.exec(path)?.[1];
+    const isOther = (path: string, target: string): boolean =>
+      makerOf(path) !== undefined && makerOf(target) !== undefined && makerOf(path) !== makerOf(target);
+    const wrong = files.flatMap((file) => filesBelow(file).filter((target) => isOther(file.path, target)));
+    expect(wrong).toEqual([]);
   });
 
   it.each(files.filter(({ path }) => isPure(layerOf(path))))(

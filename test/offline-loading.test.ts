@@ -36,7 +36,7 @@ it("A process that imports the library loads the offline model when it is asked 
     console.log("${MARK}" + new URL("./src/ALL", import.meta.url));
     await createModel("offline:");`);
   const [before, after] = [loaded.slice(0, loaded.indexOf("ALL")), loaded.slice(loaded.indexOf("ALL"))];
-  expect(before).toContain("agent/create-agent-graph.ts");
+  expect(before).toContain("agent/graph/create-agent-graph.ts");
   expect(before.filter((path) => path.startsWith("offline/"))).toEqual([]);
   expect(after).toContain("offline/offline-chat-model.ts");
 });

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
-const TABLES = ["src/agent/settings/table.ts", "src/threads/summary/shared-settings.ts"];
+const TABLES = ["src/agent/settings/table.ts", "src/threads/shared-settings.ts"];
 
 /** The comments of the rows in the tables, in one line each, by the name of the setting. */
 export function readHelp(): ReadonlyMap<string, string> {

@@ -7,7 +7,7 @@ import {
   type OperationResults,
   type SearchOperation,
 } from "@langchain/langgraph";
-import type { AgentGraph } from "../../src/agent/agent-graph.js";
+import type { AgentGraph } from "../../src/agent/graph/agent-graph.js";
 import { searchItems, storeLabel } from "../../src/threads/stores.js";
 
 /**

@@ -11,9 +11,9 @@ import type { SummaryPolicy } from "../history/plan-summary.js";
 import { checkProviderTools, withProviderTools } from "../providers/models/tools.js";
 import { windowInThread } from "../threads/asking/help.js";
 import { type OwnState, readStateSchema } from "../threads/own-state.js";
+import { countToolTokens, summaryPolicy, warnOfNoLimit } from "../threads/shared-settings.js";
 import { type AgentState, turnOf } from "../threads/state.js";
 import { missingCheckpointer } from "../threads/stores.js";
-import { countToolTokens, summaryPolicy, warnOfNoLimit } from "../threads/summary/shared-settings.js";
 import { checkMiddleware, type Middleware } from "./middleware/middleware.js";
 import { type CallPolicy, createCallPolicy } from "./settings/approval-rules.js";
 import {

@@ -39,7 +39,7 @@ import {
   isAddedBetweenRuns,
   isForked,
   walkLeftovers,
-} from "../threads/ended-runs.js";
+} from "../threads/ended-runs/ended-runs.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,

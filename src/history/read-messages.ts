@@ -19,7 +19,7 @@ import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
 import { issueOfShape, mendMessage, withoutNulls } from "./message-shape.js";
-import { createRepair, type Repair } from "./reducer/repair.js";
+import { createRepair, type Repair } from "./repair.js";
 import { isReadBack } from "./storable.js";
 
 /**

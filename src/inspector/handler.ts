@@ -20,7 +20,7 @@ import {
 } from "../shared/check-settings.js";
 import { decoded, listWithOr, printableLine } from "../shared/text.js";
 import { clientOfThisServer } from "../threads/langgraph/run-host.js";
-import { dialectRule } from "../threads/summary/shared-settings.js";
+import { dialectRule } from "../threads/shared-settings.js";
 import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";

@@ -8,8 +8,8 @@ import { ModelError } from "../errors.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { withDistinctCallIds } from "../history/change-calls.js";
 import { coerceMessage } from "../history/read-messages.js";
+import { withUnusedId } from "../history/reducer/taken-ids.js";
 import { callIdOf, isResult } from "../history/result.js";
-import { withUnusedId } from "../history/taken-ids.js";
 import { countMarkedTools } from "../providers/contract/text-fields.js";
 import { prepareModelInput } from "../providers/input/to-model-input.js";
 import { cachesToolChoice } from "../providers/models/tools.js";
@@ -26,11 +26,7 @@ import {
   responseGuard,
   tellClosedCalls,
 } from "../threads/asking/rungs.js";
-import {
-  countToolTokens,
-  FALLBACK_ATTEMPTS,
-  MODEL_IDLE_TIMEOUT,
-} from "../threads/summary/shared-settings.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../threads/shared-settings.js";
 import { createUsageCounter } from "../threads/usage.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import { seenRun } from "./seen-run.js";

@@ -18,7 +18,7 @@ import {
   SUMMARY_SETTINGS,
   type SummaryOptions,
   toolCallsToKeepRule,
-} from "../threads/summary/shared-settings.js";
+} from "../threads/shared-settings.js";
 
 /** The options of `tetherMiddleware`. */
 export interface TetherMiddlewareOptions {

@@ -17,7 +17,7 @@ import {
   mayLackResponse,
   type Recovery,
   recover,
-} from "../threads/ended-runs.js";
+} from "../threads/ended-runs/ended-runs.js";
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";

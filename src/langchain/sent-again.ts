@@ -15,7 +15,7 @@ import { isUserMessage } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { notesOf, pageOf } from "../threads/diary.js";
-import { type ExaminedCall, hasInput, historyIn, walkBack } from "../threads/ended-runs.js";
+import { type ExaminedCall, hasInput, historyIn, walkBack } from "../threads/ended-runs/ended-runs.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
 import { newWords } from "../threads/new-words.js";

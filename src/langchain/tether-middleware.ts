@@ -9,7 +9,7 @@ import { leavingAsItIs } from "../threads/langgraph/leaving-as-it-is.js";
 import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/langgraph/own-memory.js";
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
 import { mayHaveEndedEarly, waitForWrites } from "../threads/saver/patient-saver.js";
-import { warnOfNoArchive } from "../threads/summary/shared-settings.js";
+import { warnOfNoArchive } from "../threads/shared-settings.js";
 import { askModel } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";

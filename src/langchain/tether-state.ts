@@ -3,7 +3,11 @@ import { getConfig, type LangGraphRunnableConfig, ReducedValue, StateSchema } fr
 import { z } from "zod/v4";
 import { InvalidStateError } from "../errors.js";
 import { trustMarked } from "../history/marks.js";
-import { type MessagesUpdate, messagesSchema, messagesUpdateSchema } from "../history/messages-schema.js";
+import {
+  type MessagesUpdate,
+  messagesSchema,
+  messagesUpdateSchema,
+} from "../history/reducer/messages-schema.js";
 import { isKnownHistory } from "../history/reducer/normalize-history.js";
 import { pairedField } from "../history/reducer/paired-messages.js";
 import { checkSettings, flag } from "../shared/check-settings.js";

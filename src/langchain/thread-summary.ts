@@ -10,17 +10,17 @@ import { archivedIds, findReturned } from "../history/summary.js";
 import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { windowInThread } from "../threads/asking/help.js";
-import { historyIn, walkBack } from "../threads/ended-runs.js";
+import { historyIn, walkBack } from "../threads/ended-runs/ended-runs.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
 import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
-import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import {
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
   type SummarySettings,
   summaryPolicy,
   warnOfNoLimit,
-} from "../threads/summary/shared-settings.js";
+} from "../threads/shared-settings.js";
+import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./model-call.js";
 import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";

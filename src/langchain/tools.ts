@@ -16,7 +16,7 @@ import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { asItIs, untilAborted } from "../shared/waiting.js";
 import { commandWithMessages, messagesOfCommand, resultIn, valuesOf } from "../threads/commands.js";
-import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs.js";
+import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs/ended-runs.js";
 import type { OnRepair } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";

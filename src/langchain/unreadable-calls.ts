@@ -9,8 +9,8 @@ import { type Call, callsOf, isAIMessage } from "../history/call.js";
 import { toPlain } from "../history/message.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
+import { withUnusedId } from "../history/reducer/taken-ids.js";
 import { refusedArguments } from "../history/result.js";
-import { withUnusedId } from "../history/taken-ids.js";
 import { isRecord } from "../shared/values.js";
 import { emitEvent } from "../threads/events.js";
 

@@ -5,7 +5,7 @@ import type { ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../history/call.js";
-import { createRepair, type Repair } from "../history/reducer/repair.js";
+import { createRepair, type Repair } from "../history/repair.js";
 import { isPlaceholder, type PlaceholderCause } from "../history/result.js";
 import type { BrokenReason } from "../providers/response/verdict.js";
 import { safely } from "../shared/json.js";

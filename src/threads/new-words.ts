@@ -5,9 +5,9 @@
 
 import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { copyMessage, deriveUnusedId, hasSameWords, REMOVE_ALL_MESSAGES } from "../history/message.js";
+import { isIdTaken } from "../history/reducer/taken-ids.js";
 import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
 import { isUserMessage } from "../history/summary.js";
-import { isIdTaken } from "../history/taken-ids.js";
 
 interface NewWords {
   /** The input's messages, with what must go before them. */

@@ -9,7 +9,7 @@ import {
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../history/messages-schema.js";
+} from "../history/reducer/messages-schema.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isUserMessage } from "../history/summary.js";
 import { defined, madeOnce } from "../shared/values.js";

@@ -6,9 +6,9 @@ import {
   type Decision,
   readDecisions,
   readTextArguments,
-} from "../../src/agent/calls/approval-request.js";
+} from "../../src/agent/run/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/settings/approval-rules.js";
-import { askedCalls } from "../../src/threads/ended-runs.js";
+import { askedCalls } from "../../src/threads/ended-runs/ended-runs.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({

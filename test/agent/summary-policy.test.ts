@@ -8,7 +8,7 @@ import { type RunContext, settingsInRun } from "../../src/agent/settings/run-con
 import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { createModel } from "../../src/providers/models/create-model.js";
-import { summaryPolicy } from "../../src/threads/summary/shared-settings.js";
+import { summaryPolicy } from "../../src/threads/shared-settings.js";
 
 const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
 

@@ -10,7 +10,7 @@ import {
   pairedMessagesReducer,
   REPAIR_CHANNEL,
 } from "../../src/history/reducer/paired-messages.js";
-import type { Repair } from "../../src/history/reducer/repair.js";
+import type { Repair } from "../../src/history/repair.js";
 import {
   PairedMessagesDeltaValue,
   pairedMessagesDeltaReducer,

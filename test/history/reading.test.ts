@@ -18,8 +18,8 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { InvalidMessageError } from "../../src/errors.js";
-import { parseMessages } from "../../src/history/messages-schema.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
+import { parseMessages } from "../../src/history/reducer/messages-schema.js";
 import { snapshot } from "../support/plain-messages.js";
 import { rowsOf } from "../support/test-tools.js";
 

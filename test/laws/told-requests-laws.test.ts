@@ -16,11 +16,7 @@ import type { RequestSettings } from "../../src/inspector.js";
 import { createInspector } from "../../src/inspector.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { withDefaults } from "../../src/shared/check-settings.js";
-import {
-  SUMMARY_SETTINGS,
-  type SummarySettings,
-  summaryPolicy,
-} from "../../src/threads/summary/shared-settings.js";
+import { SUMMARY_SETTINGS, type SummarySettings, summaryPolicy } from "../../src/threads/shared-settings.js";
 import { calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { strictViolations } from "../support/strict-check.js";
 import { law } from "../support/test-tools.js";

@@ -10,7 +10,7 @@ import { z } from "zod";
 import { coverageOf, isUserMessage } from "../../src/history/summary.js";
 import { visibleHistory } from "../../src/history/visible-history.js";
 import { createAgentGraph, type ReadPageOptions, readFullHistory } from "../../src/index.js";
-import { countToolTokens } from "../../src/threads/summary/shared-settings.js";
+import { countToolTokens } from "../../src/threads/shared-settings.js";
 import { squeeze } from "../support/long-histories.js";
 import { FunctionModel } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";

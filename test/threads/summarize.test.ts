@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
 import { countTextTokens } from "../../src/history/text-tokens.js";
-import { SUMMARY_LANGUAGES } from "../../src/threads/summary/shared-settings.js";
+import { SUMMARY_LANGUAGES } from "../../src/threads/shared-settings.js";
 import { shouldSummarize, summaryWording } from "../../src/threads/summary/summarize.js";
 import { turns } from "../support/async.js";
 import { humanOf, policyOf, squeeze, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";

@@ -10,7 +10,6 @@ import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoin
 import { isNodeWithoutMemory, isOutermost, questionsNamedIn } from "../../threads/langgraph/run-host.js";
 import type { AgentUpdate } from "../../threads/state.js";
 import type { AgentPlan } from "../plan.js";
-import { runOf } from "../run/handle.js";
 import {
   type ApprovalTask,
   approvalRequest,
@@ -18,7 +17,8 @@ import {
   type DecidedTask,
   expectedDecisions,
   readDecisions,
-} from "./approval-request.js";
+} from "../run/approval-request.js";
+import { runOf } from "../run/handle.js";
 import { sendCall } from "./dispatch.js";
 import { type CallOutcome, finalizeCall } from "./result.js";
 

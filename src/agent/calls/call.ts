@@ -22,7 +22,13 @@ import { isRecord } from "../../shared/values.js";
 import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
 import { withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
-import { asQuietUpdate, awaitLate, callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs.js";
+import {
+  asQuietUpdate,
+  awaitLate,
+  callKeyOf,
+  isReplaySafe,
+  startingCall,
+} from "../../threads/ended-runs/ended-runs.js";
 import { emitEvent, type OnRepair, tellClosedCall } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";

@@ -8,7 +8,7 @@ import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { endingRun } from "../../history/result.js";
 import { isUserMessage } from "../../history/summary.js";
 import { pickFields } from "../../shared/values.js";
-import { isReplaySafe, notesStarts } from "../../threads/ended-runs.js";
+import { isReplaySafe, notesStarts } from "../../threads/ended-runs/ended-runs.js";
 import { emitEvent } from "../../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";
@@ -17,12 +17,12 @@ import { missingCheckpointer } from "../../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../../threads/usage.js";
 import type { StateUpdate } from "../middleware/contexts.js";
 import type { AgentPlan, ModelStep } from "../plan.js";
+import { type ApprovalTask, askedWith } from "../run/approval-request.js";
 import { nearBudgets, type Spending } from "../run/budgets.js";
 import { runOf } from "../run/handle.js";
 import { type ApprovalScene, approvalScene } from "../settings/approval-rules.js";
 import type { LoopLimits } from "../settings/settings.js";
 import { afterRequired, type ToolChoice } from "../settings/tools.js";
-import { type ApprovalTask, askedWith } from "./approval-request.js";
 
 /** What the model node writes, and where the run goes next. */
 export interface Dispatched {

@@ -12,7 +12,7 @@ import {
   findNestedLeftovers,
   type Leftovers,
   recover,
-} from "../../threads/ended-runs.js";
+} from "../../threads/ended-runs/ended-runs.js";
 import { type ToolTask, toolTasksOf, waitsForNode } from "../../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../../threads/langgraph/run-host.js";
 import { isKeyOf } from "../../threads/own-state.js";
@@ -20,9 +20,9 @@ import { parentCheckpoints } from "../../threads/saver/saved-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
+import { type ApprovalTask, askedWith } from "../run/approval-request.js";
 import { type RunInputs, runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
-import { type ApprovalTask, askedWith } from "./approval-request.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;
 type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];

@@ -6,7 +6,7 @@ import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { fieldsOfCommand } from "../../threads/commands.js";
-import { walkBack } from "../../threads/ended-runs.js";
+import { walkBack } from "../../threads/ended-runs/ended-runs.js";
 import {
   answersAt,
   hasAnswers,
@@ -21,7 +21,7 @@ import {
   waitingInterrupts,
 } from "../../threads/langgraph/read-checkpoints.js";
 import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
-import { asUnnamed, withoutMark } from "../calls/approval-request.js";
+import { asUnnamed, withoutMark } from "./approval-request.js";
 
 interface AnsweredThread {
   readonly threadId: string;

@@ -4,11 +4,11 @@ import { setImmediate as turn } from "node:timers/promises";
 import { isCommand } from "@langchain/langgraph";
 import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../../errors.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
-import { createRepair } from "../../history/reducer/repair.js";
+import { createRepair } from "../../history/repair.js";
 import { isPlaceholder } from "../../history/result.js";
 import type { Reader } from "../../shared/waiting.js";
 import { diaryWritten } from "../../threads/diary.js";
-import { awaitLate } from "../../threads/ended-runs.js";
+import { awaitLate } from "../../threads/ended-runs/ended-runs.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
 import {

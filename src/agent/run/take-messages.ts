@@ -12,7 +12,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { unansweredCalls } from "../../history/open-calls.js";
 import { endsRun, lastResults } from "../../history/result.js";
-import { announce, findLateResults, givenKeys, recover } from "../../threads/ended-runs.js";
+import { announce, findLateResults, givenKeys, recover } from "../../threads/ended-runs/ended-runs.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";
 import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { isKeyOf } from "../../threads/own-state.js";

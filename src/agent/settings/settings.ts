@@ -9,7 +9,7 @@ import {
   type ValueOf,
   withDefaults,
 } from "../../shared/check-settings.js";
-import { SUMMARY_SETTINGS } from "../../threads/summary/shared-settings.js";
+import { SUMMARY_SETTINGS } from "../../threads/shared-settings.js";
 import { adviceOn } from "./other-ways.js";
 import { MODEL_SETTINGS, SCHEMA_SETTINGS, SERVICE_SETTINGS, TOOL_SETTINGS, TURN_SETTINGS } from "./table.js";
 

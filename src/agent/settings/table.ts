@@ -31,7 +31,7 @@ import {
   FALLBACK_ATTEMPTS,
   MODEL_IDLE_TIMEOUT,
   toolCallsToKeepRule,
-} from "../../threads/summary/shared-settings.js";
+} from "../../threads/shared-settings.js";
 import { requireApprovalRule } from "./approval-rules.js";
 import { responseFormatRule } from "./response-format.js";
 import { toolChoiceRule } from "./tools.js";

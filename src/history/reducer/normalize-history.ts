@@ -16,9 +16,9 @@ import {
 } from "../group.js";
 import { copyMessage, deriveUnusedId, isChunk } from "../message.js";
 import { isMessage, readMessages } from "../read-messages.js";
+import { createRepair, type Repair } from "../repair.js";
 import { isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { isReadBack } from "../storable.js";
-import { createRepair, type Repair } from "./repair.js";
 
 /** Takes note of each repair, in order. */
 export type Report = (repair: Repair) => void;

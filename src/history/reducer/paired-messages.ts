@@ -3,14 +3,14 @@
 import { channel } from "node:diagnostics_channel";
 import type { BaseMessage } from "@langchain/core/messages";
 import { ReducedValue } from "@langchain/langgraph";
+import type { Repair } from "../repair.js";
 import {
   type MessagesUpdate,
   messagesJsonSchemaExtra,
   messagesSchema,
   messagesUpdateSchema,
-} from "../messages-schema.js";
+} from "./messages-schema.js";
 import { reduceMessages } from "./reduce-messages.js";
-import type { Repair } from "./repair.js";
 
 /** The `node:diagnostics_channel` on which each {@link Repair} is published. */
 export const REPAIR_CHANNEL = "langgraph-tether:repair";

@@ -40,11 +40,11 @@ import { callsAnsweredAfter, placeOfCall, type Slot } from "../group.js";
 import { withStoredMarks } from "../marks.js";
 import { copyMessage, deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
+import { createRepair, type Repair } from "../repair.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { archiveOf, coverageOf } from "../summary.js";
 import { Draft, type DraftGroup, type Place } from "./draft.js";
 import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
-import { createRepair, type Repair } from "./repair.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {

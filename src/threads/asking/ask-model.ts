@@ -14,7 +14,7 @@ import {
 import { type Askable, askGuarded } from "../../providers/response/guard-model.js";
 import { checkGiven, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
-import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../summary/shared-settings.js";
+import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../shared-settings.js";
 import {
   askByRungs,
   furtherRequestsOf,

@@ -5,8 +5,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
+import { isIdTaken } from "../../history/reducer/taken-ids.js";
 import { isUserMessage } from "../../history/summary.js";
-import { isIdTaken } from "../../history/taken-ids.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { learnApi } from "../../providers/contract/openai-api.js";
 import type { ModelIdentity } from "../../providers/contract/provider.js";

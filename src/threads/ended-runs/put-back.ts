@@ -26,7 +26,7 @@ import {
   toPlain,
 } from "../../history/message.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
-import type { Repair } from "../../history/reducer/repair.js";
+import type { Repair } from "../../history/repair.js";
 import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
 import { archivedIds, archiveOf, coverageOf, isUserMessage } from "../../history/summary.js";
 import type { LateResult } from "../diary.js";

@@ -32,15 +32,15 @@ import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
 import { windowInThread } from "../asking/help.js";
-import { historyIn } from "../ended-runs.js";
+import { historyIn } from "../ended-runs/ended-runs.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
 import { stepOf } from "../langgraph/wrappable-graph.js";
 import { savedCheckpoints, startingCheckpoints } from "../saver/saved-checkpoints.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import { budgetOf, type SummaryLanguage } from "../shared-settings.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
 import { createUsageCounter, NO_USAGE, type RunTally, type RunUsage } from "../usage.js";
-import { budgetOf, type SummaryLanguage } from "./shared-settings.js";
 
 /**
  * Contract: sends the last request of the run's own model, up to the messages that are shown, with the question at its

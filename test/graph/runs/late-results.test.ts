@@ -15,7 +15,7 @@ import { createSummary } from "../../../src/history/summary.js";
 import { visibleHistory } from "../../../src/history/visible-history.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
 import { diaryWritten } from "../../../src/threads/diary.js";
-import { findLateResults, recover } from "../../../src/threads/ended-runs.js";
+import { findLateResults, recover } from "../../../src/threads/ended-runs/ended-runs.js";
 import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { turns } from "../../support/async.js";
 import { lines } from "../../support/lines.js";

@@ -14,7 +14,7 @@ import {
 } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { messagesSchema } from "../../../../src/history/messages-schema.js";
+import { messagesSchema } from "../../../../src/history/reducer/messages-schema.js";
 import { isKnownHistory } from "../../../../src/history/reducer/normalize-history.js";
 import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../../src/index.js";
 import {

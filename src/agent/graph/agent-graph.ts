@@ -4,22 +4,22 @@ import type { BaseMessageLike } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { IterableReadableStream } from "@langchain/core/utils/stream";
 import type { StreamMode } from "@langchain/langgraph";
-import { trustMarked } from "../history/marks.js";
-import { abortSignal, checkSettings } from "../shared/check-settings.js";
-import { onAbort, type Reader, whileWorking } from "../shared/waiting.js";
-import { idsInInput } from "../threads/commands.js";
-import type { AgentEvent } from "../threads/events.js";
-import { type HeldAbort, holdAbort, relayAbort } from "../threads/langgraph/abort.js";
-import { refuseSharedMemory, sharesMemory } from "../threads/langgraph/own-memory.js";
-import { isSaver } from "../threads/langgraph/replace-methods.js";
+import { trustMarked } from "../../history/marks.js";
+import { abortSignal, checkSettings } from "../../shared/check-settings.js";
+import { onAbort, type Reader, whileWorking } from "../../shared/waiting.js";
+import { idsInInput } from "../../threads/commands.js";
+import type { AgentEvent } from "../../threads/events.js";
+import { type HeldAbort, holdAbort, relayAbort } from "../../threads/langgraph/abort.js";
+import { refuseSharedMemory, sharesMemory } from "../../threads/langgraph/own-memory.js";
+import { isSaver } from "../../threads/langgraph/replace-methods.js";
 import {
   isCheckpointNamed,
   isSavedRun,
   isSubgraphRun,
   withoutForgedKeys,
   withPlainCheckpoint,
-} from "../threads/langgraph/run-host.js";
-import { soundSaver } from "../threads/langgraph/sound-saver.js";
+} from "../../threads/langgraph/run-host.js";
+import { soundSaver } from "../../threads/langgraph/sound-saver.js";
 import {
   isSentTask,
   nodeOf,
@@ -27,20 +27,20 @@ import {
   type RunConfigOf,
   showOnly,
   withoutWriteCheck,
-} from "../threads/langgraph/wrappable-graph.js";
-import type { NoKeys } from "../threads/own-state.js";
-import { quickSaver } from "../threads/saver/quick-saver.js";
-import { lockLost } from "../threads/saver/thread-lock.js";
-import { boundedStore } from "../threads/stores.js";
-import { checkMiddleware, sortMiddleware } from "./middleware/middleware.js";
-import type { AgentPlan } from "./plan.js";
-import { accessThread, watchThread } from "./run/access.js";
-import type { RunStart } from "./run/admit.js";
-import { recursionLimitFor } from "./run/budgets.js";
-import { admitUpdates } from "./run/input.js";
-import { inQueue } from "./run/queue.js";
-import { runAgent } from "./run/run.js";
-import { steerThread } from "./run/steer.js";
+} from "../../threads/langgraph/wrappable-graph.js";
+import type { NoKeys } from "../../threads/own-state.js";
+import { quickSaver } from "../../threads/saver/quick-saver.js";
+import { lockLost } from "../../threads/saver/thread-lock.js";
+import { boundedStore } from "../../threads/stores.js";
+import { checkMiddleware, sortMiddleware } from "../middleware/middleware.js";
+import type { AgentPlan } from "../plan.js";
+import { accessThread, watchThread } from "../run/access.js";
+import type { RunStart } from "../run/admit.js";
+import { recursionLimitFor } from "../run/budgets.js";
+import { admitUpdates } from "../run/input.js";
+import { inQueue } from "../run/queue.js";
+import { runAgent } from "../run/run.js";
+import { steerThread } from "../run/steer.js";
 import {
   type AgentChunk,
   type AgentInput,

@@ -1,19 +1,19 @@
 /** `createAgentGraph`: plans the agent from its options, draws its graph, and compiles it. */
 
-import { defined } from "../shared/values.js";
+import { defined } from "../../shared/values.js";
 import type {
   ContextOf,
   OwnContextSchema,
   OwnStateSchema,
   StateOf,
   StateUpdateOf,
-} from "../threads/own-state.js";
+} from "../../threads/own-state.js";
+import type { Middleware } from "../middleware/middleware.js";
+import { planAgent } from "../plan.js";
+import type { ResponseFormat } from "../settings/response-format.js";
+import type { SettingsOptions } from "../settings/settings.js";
 import { AgentGraph } from "./agent-graph.js";
 import { buildStateGraph } from "./graph.js";
-import type { Middleware } from "./middleware/middleware.js";
-import { planAgent } from "./plan.js";
-import type { ResponseFormat } from "./settings/response-format.js";
-import type { SettingsOptions } from "./settings/settings.js";
 import type { StructuredValues } from "./types.js";
 
 /** The options of `createAgentGraph`. Only `model` is required. `undefined` counts as left out. */

@@ -2,33 +2,33 @@
 
 import { END, type LangGraphRunnableConfig, START, StateGraph } from "@langchain/langgraph";
 import { z } from "zod/v4";
-import { type UnansweredCall, unansweredCalls } from "../history/open-calls.js";
-import { normalizeHistory } from "../history/reducer/normalize-history.js";
-import { interruptsOf } from "../providers/failure/langgraph-signal.js";
-import { isRecord, madeOnce } from "../shared/values.js";
-import { updatesIn } from "../threads/commands.js";
+import { type UnansweredCall, unansweredCalls } from "../../history/open-calls.js";
+import { normalizeHistory } from "../../history/reducer/normalize-history.js";
+import { interruptsOf } from "../../providers/failure/langgraph-signal.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
+import { updatesIn } from "../../threads/commands.js";
 import {
   mayBeKilled,
   mayHaveLeftovers,
   mayLackResponse,
   tellKilledRun,
   usageOfGraph,
-} from "../threads/ended-runs.js";
-import { emitEvent } from "../threads/events.js";
-import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
-import { readState } from "../threads/langgraph/read-checkpoints.js";
-import { isNodeWithoutMemory } from "../threads/langgraph/run-host.js";
-import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "../threads/saver/watched-checkpoints.js";
-import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
-import { createApproveNode } from "./calls/approve.js";
-import { createToolsNode } from "./calls/call.js";
-import { createPatchNode } from "./calls/patch.js";
-import { createModelNode } from "./model/step.js";
-import { createSummarizeNode } from "./model/summary-node.js";
-import type { AgentPlan } from "./plan.js";
-import { type GivenMessages, type RunInputs, runOf } from "./run/handle.js";
-import type { FormatPlan } from "./settings/response-format.js";
+} from "../../threads/ended-runs/ended-runs.js";
+import { emitEvent } from "../../threads/events.js";
+import { withHistoryChannel, withValueUntilNextStep } from "../../threads/langgraph/channels.js";
+import { readState } from "../../threads/langgraph/read-checkpoints.js";
+import { isNodeWithoutMemory } from "../../threads/langgraph/run-host.js";
+import { route, stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
+import { type AgentState, agentStateSchema, publicStateWith } from "../../threads/state.js";
+import { createApproveNode } from "../calls/approve.js";
+import { createToolsNode } from "../calls/call.js";
+import { createPatchNode } from "../calls/patch.js";
+import { createModelNode } from "../model/step.js";
+import { createSummarizeNode } from "../model/summary-node.js";
+import type { AgentPlan } from "../plan.js";
+import { type GivenMessages, type RunInputs, runOf } from "../run/handle.js";
+import type { FormatPlan } from "../settings/response-format.js";
 
 /**
  * ```text

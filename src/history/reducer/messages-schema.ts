@@ -2,9 +2,9 @@
 
 import type { BaseMessage, BaseMessageLike } from "@langchain/core/messages";
 import { z } from "zod/v4";
-import { InvalidMessageError } from "../errors.js";
-import { coerceMessage, convertMessage, lacksContent, messageExpectation } from "./read-messages.js";
-import { isKnownHistory } from "./reducer/normalize-history.js";
+import { InvalidMessageError } from "../../errors.js";
+import { coerceMessage, convertMessage, lacksContent, messageExpectation } from "../read-messages.js";
+import { isKnownHistory } from "./normalize-history.js";
 
 export type MessagesUpdate = BaseMessageLike | readonly BaseMessageLike[];
 

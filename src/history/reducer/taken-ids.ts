@@ -1,9 +1,9 @@
 /** Ids that a new message of a thread cannot have. Providers, tools and caches repeat theirs. */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import { copyMessage, deriveUnusedId } from "./message.js";
-import { hasMessage } from "./reducer/normalize-history.js";
-import { archivedIds } from "./summary.js";
+import { copyMessage, deriveUnusedId } from "../message.js";
+import { archivedIds } from "../summary.js";
+import { hasMessage } from "./normalize-history.js";
 
 /** Whether a message in the history has this id, or one that its summaries have archived. */
 export function isIdTaken(history: readonly BaseMessage[], id: string): boolean {

@@ -6,13 +6,13 @@
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { z } from "zod/v4";
-import type { SummaryPolicy } from "../../history/plan-summary.js";
-import { countTextTokens } from "../../history/text-tokens.js";
-import { readingOf, type Target } from "../../providers/contract/author.js";
-import type { DialectName } from "../../providers/contract/dialect-name.js";
-import { learnedWindowOf, windowOf } from "../../providers/failure/overflow.js";
-import { identityOf } from "../../providers/table/dialect-of.js";
-import { DIALECTS, targetOf } from "../../providers/table/dialects.js";
+import type { SummaryPolicy } from "../history/plan-summary.js";
+import { countTextTokens } from "../history/text-tokens.js";
+import { readingOf, type Target } from "../providers/contract/author.js";
+import type { DialectName } from "../providers/contract/dialect-name.js";
+import { learnedWindowOf, windowOf } from "../providers/failure/overflow.js";
+import { identityOf } from "../providers/table/dialect-of.js";
+import { DIALECTS, targetOf } from "../providers/table/dialects.js";
 import {
   countFrom,
   hintAtName,
@@ -24,11 +24,11 @@ import {
   type SettingsTable,
   type ValueIn,
   type ValueOf,
-} from "../../shared/check-settings.js";
-import { toJson } from "../../shared/json.js";
-import { listWithOr } from "../../shared/text.js";
-import { madeOnce } from "../../shared/values.js";
-import { warnOnce } from "../warn-once.js";
+} from "../shared/check-settings.js";
+import { toJson } from "../shared/json.js";
+import { listWithOr } from "../shared/text.js";
+import { madeOnce } from "../shared/values.js";
+import { warnOnce } from "./warn-once.js";
 
 export const dialectRule = {
   schema: z.custom<DialectName>((name) => typeof name === "string" && Object.hasOwn(DIALECTS, name)),

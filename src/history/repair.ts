@@ -1,9 +1,9 @@
 /** What was done to a history beyond its writer's request. */
 
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { toJson } from "../../shared/json.js";
-import type { Call } from "../call.js";
-import { deriveId } from "../message.js";
+import { toJson } from "../shared/json.js";
+import type { Call } from "./call.js";
+import { deriveId } from "./message.js";
 
 type RepairDetail =
   /** A value that is not a message was dropped. */

@@ -24,14 +24,14 @@ import type {
   UpdateType,
   writer,
 } from "@langchain/langgraph";
-import type { MessagesUpdate } from "../history/messages-schema.js";
-import type { AgentEvent } from "../threads/events.js";
-import { WrappableGraph } from "../threads/langgraph/wrappable-graph.js";
-import type { NoKeys } from "../threads/own-state.js";
+import type { MessagesUpdate } from "../../history/reducer/messages-schema.js";
+import type { AgentEvent } from "../../threads/events.js";
+import { WrappableGraph } from "../../threads/langgraph/wrappable-graph.js";
+import type { NoKeys } from "../../threads/own-state.js";
+import type { Middleware } from "../middleware/middleware.js";
+import type { ResponseFormat, ResponseIn } from "../settings/response-format.js";
+import type { RunContext } from "../settings/run-context.js";
 import type { buildStateGraph } from "./graph.js";
-import type { Middleware } from "./middleware/middleware.js";
-import type { ResponseFormat, ResponseIn } from "./settings/response-format.js";
-import type { RunContext } from "./settings/run-context.js";
 
 /** The compiled graph's type, before it is wrapped. */
 export type Drawn = ReturnType<ReturnType<typeof buildStateGraph>["compile"]>;

@@ -1,6 +1,6 @@
 /** What ended runs left with their checkpoints, and how the next run recovers it. */
 
-export { beginningCall } from "./ended-runs/beginning-call.js";
+export { beginningCall } from "./beginning-call.js";
 export {
   type AskedCall,
   askedCalls,
@@ -8,7 +8,7 @@ export {
   endsAfterModel,
   examineCalls,
   problemText,
-} from "./ended-runs/close-calls.js";
+} from "./close-calls.js";
 export {
   endOfKilledRun,
   mayBeKilled,
@@ -16,13 +16,13 @@ export {
   tellKilledRun,
   usageOfGraph,
   usageOfResponses,
-} from "./ended-runs/killed-run.js";
+} from "./killed-run.js";
 export {
   awaitedCheckpoints,
   awaitLate,
   findLateResults,
   keepUntilSaved,
-} from "./ended-runs/late-results.js";
+} from "./late-results.js";
 export {
   changedKeys,
   continuesFork,
@@ -37,15 +37,15 @@ export {
   mayLackResponse,
   walkBack,
   walkLeftovers,
-} from "./ended-runs/leftovers.js";
-export { asQuietUpdate } from "./ended-runs/put-back.js";
+} from "./leftovers.js";
+export { asQuietUpdate } from "./put-back.js";
 export {
   announce,
   type EndedRuns,
   type RecoveredCall,
   type Recovery,
   recover,
-} from "./ended-runs/recover.js";
-export { hasInput } from "./ended-runs/sent-again.js";
-export { noteShown, retractMessages, takeBack } from "./ended-runs/shown-text.js";
-export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./ended-runs/started-calls.js";
+} from "./recover.js";
+export { hasInput } from "./sent-again.js";
+export { noteShown, retractMessages, takeBack } from "./shown-text.js";
+export { callKeyOf, isReplaySafe, notesStarts, startingCall } from "./started-calls.js";
