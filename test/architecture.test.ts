@@ -12,15 +12,14 @@ const MAY_IMPORT = {
   shared: [],
   errors: [],
   history: [],
-  offline: ["history", "providers"],
-  providers: ["history", "offline"],
+  providers: ["history"],
   threads: ["history", "providers"],
   agent: ["history", "providers", "threads"],
   langchain: ["history", "providers", "threads"],
   doctor: ["history", "providers", "threads"],
   inspector: ["history", "providers", "threads", "doctor"],
   index: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
-  server: ["history", "offline", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
+  server: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 
@@ -33,6 +32,7 @@ const FLOORS_OF_PROVIDERS = [
   "host-fields",
   "rules",
   "failure",
+  "offline",
   "models",
   "input",
   "response",

@@ -78,7 +78,7 @@ function isSetting(model: BaseChatModel, name: string): boolean {
  * A client's host.
  */
 
-export const OPENAI = "api.openai.com";
+const OPENAI = "api.openai.com";
 
 /** Where clients keep the address that they send to, or what it is made of. A part of a name is a field within another. */
 const ADDRESSES = [
@@ -100,9 +100,14 @@ const ADDRESSES = [
 ] as const;
 
 /** A client's host, or its region. Undefined if nothing tells it. @param kind Its `_llmType`. */
-export function hostOf(client: object, kind: unknown): string | undefined {
+function hostOf(client: object, kind: unknown): string | undefined {
   const address = endpointOf(client) ?? (kind === "openai" ? OPENAI : undefined);
   return address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
+}
+
+/** The host whose rules a client's requests must keep: OpenAI's for all of Azure's. Empty if nothing tells it. */
+export function rulingHostOf(client: object, kind: unknown): string {
+  return kind === "azure_openai" ? OPENAI : (hostOf(client, kind) ?? "");
 }
 
 /**
