@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import ts from "typescript";
 import { describe, expect, it } from "vitest";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
@@ -11,15 +12,14 @@ const MAY_IMPORT = {
   shared: [],
   errors: [],
   history: [],
-  offline: ["history", "providers"],
-  providers: ["history", "offline"],
+  providers: ["history"],
   threads: ["history", "providers"],
   agent: ["history", "providers", "threads"],
   langchain: ["history", "providers", "threads"],
   doctor: ["history", "providers", "threads"],
   inspector: ["history", "providers", "threads", "doctor"],
   index: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
-  server: ["history", "offline", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
+  server: ["history", "providers", "threads", "agent", "langchain", "doctor", "inspector"],
 } as const;
 const FOR_ALL: readonly string[] = ["shared", "errors"];
 
@@ -34,11 +34,12 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
     "host-fields",
     "rules",
     "failure",
+    "offline",
     "models",
     "input",
     "response",
   ],
-  threads: ["langgraph", ".", "serializer", "saver", "ended-runs", "asking", "summary"],
+  threads: ["serializer", "langgraph", ".", "saver", "ended-runs", "asking", "summary"],
   agent: ["settings", "middleware", ".", "run", "calls", "model", "graph"],
   doctor: [".", "targets", "command"],
 };
@@ -64,8 +65,16 @@ const HISTORY_IMPORTS: readonly string[] = [
 
 const NODE_GLOBALS = /\b(?:Buffer|process)\.\w|\b(?:require|setImmediate)\(/;
 
+/** The packages whose private names only `threads/langgraph` may know. */
+const LANGGRAPH = [
+  "langgraph",
+  "langgraph-checkpoint",
+  "langgraph-checkpoint-postgres",
+  "langgraph-checkpoint-sqlite",
+];
+
 /**
- * What LangGraph does not promise to keep. `langgraph_type` and `langgraph_auth_user_id` are documented, and
+ * Keys of configs and metadata that LangGraph does not promise to keep. No declaration lists them. `langgraph_type` and `langgraph_auth_user_id` are documented, and
  * `langgraph_tether` is our own.
  */
 const PRIVATE_TO_LANGGRAPH =
@@ -78,6 +87,10 @@ const READS_THE_API = /^(?:\.\.\/server\/(?:access|http)|inspector)\//;
 /** These compare prototypes. LangChain's `isInstance` of a chunk does so too; that of a message reads a symbol. */
 const ASKS_FOR_IDENTITY =
   /\binstanceof\b|\w+Chunk\.isInstance|[!=]== *[\w.]*\.prototype\b|\.prototype\b[\w.]* *[!=]==|\.constructor [!=]==/g;
+
+/** These read a value by the names that follow. `saver.pool` does not compile if `pool` is private, but `saver["pool"]` does. */
+const READERS =
+  /^(?:Reflect\.(?:get|has|set)|Object\.hasOwn|hasMethods|prototypeWith|viewOf|liveView|boundView)$/;
 
 interface SourceFile {
   readonly path: string;
@@ -138,6 +151,66 @@ function closureOf(entry: string): readonly SourceFile[] {
   };
   add(entry);
   return [...found.values()];
+}
+
+const parsed = (path: string, text: string) => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+
+const nodesIn = (node: ts.Node): ts.Node[] => {
+  const children: ts.Node[] = [];
+  ts.forEachChild(node, (child) => void children.push(child));
+  return [node, ...children.flatMap(nodesIn)];
+};
+
+/**
+ * The members that LangGraph's declarations call private, protected or internal, or begin with an underscore, and the
+ * fields that one saver has and `BaseCheckpointSaver` has not. A name that is public somewhere else may be read.
+ */
+function privateNamesOfLangGraph(): ReadonlySet<string> {
+  const [own, open] = [new Set<string>(), new Set<string>()];
+  const [ofSavers, shared] = [new Set<string>(), new Set<string>()];
+  const folders = LANGGRAPH.map((name) => join(ROOT, "node_modules/@langchain", name, "dist"));
+  const paths = folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+  );
+  for (const path of paths.filter((name) => name.endsWith(".d.ts")))
+    for (const member of nodesIn(parsed(path, readFileSync(path, "utf8")))) {
+      if (!ts.isClassElement(member) && !ts.isTypeElement(member)) continue;
+      const name = member.name?.getText() ?? "";
+      const isPrivate =
+        name.startsWith("_") ||
+        (ts.getCombinedModifierFlags(member as ts.Declaration) &
+          (ts.ModifierFlags.Private | ts.ModifierFlags.Protected)) !==
+          0 ||
+        ts.getJSDocTags(member).some((tag) => tag.tagName.text === "internal");
+      (isPrivate ? own : open).add(name);
+      const owner = ts.isClassDeclaration(member.parent) ? (member.parent.name?.text ?? "") : "";
+      if (owner === "BaseCheckpointSaver") shared.add(name);
+      else if (owner.endsWith("Saver") && ts.isPropertyDeclaration(member)) ofSavers.add(name);
+    }
+  return new Set([
+    ...[...own].filter((name) => !open.has(name)),
+    ...[...ofSavers].filter((name) => !shared.has(name)),
+  ]);
+}
+
+/** The names by which a file reads values without their types: quoted, or in the type of a cast. */
+function namesReadIn({ path, text }: SourceFile): readonly string[] {
+  const quoted = (nodes: readonly ts.Node[]) =>
+    nodes.flatMap((node) => (ts.isStringLiteralLike(node) ? [node.text] : []));
+  return nodesIn(parsed(path, text)).flatMap((node) => {
+    if (ts.isElementAccessExpression(node)) return quoted([node.argumentExpression]);
+    if (ts.isBinaryExpression(node))
+      return node.operatorToken.kind === ts.SyntaxKind.InKeyword ? quoted([node.left]) : [];
+    if (ts.isAsExpression(node))
+      return nodesIn(node.type).flatMap((part) =>
+        ts.isPropertySignature(part) ? [part.name.getText()] : [],
+      );
+    if (!ts.isCallExpression(node) || !READERS.test(node.expression.getText())) return [];
+    const members = node.arguments.flatMap((given) =>
+      ts.isObjectLiteralExpression(given) ? given.properties : [],
+    );
+    return [...quoted(node.arguments), ...members.map((member) => member.name?.getText() ?? "")];
+  });
 }
 
 /** The picture of the folders in ARCHITECTURE.md, and the text around it. */
@@ -246,14 +319,24 @@ describe("the source", () => {
     },
   );
 
+  const privateNames = privateNamesOfLangGraph();
+
   it.each(files.filter(({ path }) => !path.startsWith("threads/langgraph/")))(
-    "$path uses no private name of LangGraph",
-    ({ path, text }) => {
-      const allowed = READS_THE_API.test(path) ? FIELDS_OF_THE_API : [];
-      const found: readonly string[] = text.match(PRIVATE_TO_LANGGRAPH) ?? [];
+    "$path uses no private name of LangGraph and its savers",
+    (file) => {
+      const allowed = READS_THE_API.test(file.path) ? FIELDS_OF_THE_API : [];
+      const found: readonly string[] = file.text.match(PRIVATE_TO_LANGGRAPH) ?? [];
       expect(found.filter((name) => !allowed.includes(name))).toEqual([]);
+      expect(namesReadIn(file).filter((name) => privateNames.has(name))).toEqual([]);
     },
   );
+
+  it("reads private names where they belong, which shows that they are found", () => {
+    const read = files.filter(({ path }) => path.startsWith("threads/langgraph/")).flatMap(namesReadIn);
+    expect([...privateNames].filter((name) => read.includes(name))).toEqual(
+      expect.arrayContaining(["pool", "db", "storage", "isSetup"]),
+    );
+  });
 
   it.each(files)("$path asks no class of a package for its instances", ({ text }) => {
     // A process can have several copies of a package, each with its own classes.

@@ -1,6 +1,6 @@
 /** The served graph's models. Its offline model understands questions in words. */
 
-import { OfflineChatModel } from "../../src/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
 import {
   type CreateModel,
   createModel,

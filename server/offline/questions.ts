@@ -1,7 +1,7 @@
 /** The phrases that the served graph's offline model understands, and what it says about their results. */
 
-import { findInside, findLiteralCalls, type PlannedCall } from "../../src/offline/literal-calls.js";
-import type { OfflineLanguage } from "../../src/offline/offline-chat-model.js";
+import { findInside, findLiteralCalls, type PlannedCall } from "../../src/providers/offline/literal-calls.js";
+import type { OfflineLanguage } from "../../src/providers/offline/offline-chat-model.js";
 
 export const QUESTIONS: OfflineLanguage = {
   findCalls,

@@ -14,7 +14,7 @@ import {
   type Rule,
 } from "../shared/check-settings.js";
 import { hasMethods } from "../shared/values.js";
-import { threadHead } from "../threads/saver/thread-head.js";
+import { threadHead } from "../threads/langgraph/thread-head.js";
 import { lockLost, type ThreadLock, takeLock, withoutWaiting } from "../threads/saver/thread-lock.js";
 import { openGraph } from "./graph-store.js";
 import { mendedBy } from "./shown-state.js";

@@ -67,9 +67,9 @@ import {
   unwrapped,
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
+import { type Tables, tablesOf } from "../threads/langgraph/tables.js";
 import { RunSaver } from "../threads/saver/run-saver.js";
 import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
-import { type Tables, tablesOf } from "../threads/saver/tables.js";
 import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";

@@ -3,7 +3,7 @@
 import { parseJson } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { isOfUpdate, timeOfCheckpoint } from "../threads/langgraph/read-checkpoints.js";
-import type { Tables } from "../threads/saver/tables.js";
+import type { Tables } from "../threads/langgraph/tables.js";
 import type { FoundThread, ThreadSelection } from "./thread-store.js";
 
 const PAGE = 500;

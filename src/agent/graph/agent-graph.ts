@@ -11,6 +11,7 @@ import { idsInInput } from "../../threads/commands.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { type HeldAbort, holdAbort, relayAbort } from "../../threads/langgraph/abort.js";
 import { refuseSharedMemory, sharesMemory } from "../../threads/langgraph/own-memory.js";
+import { quickSaver } from "../../threads/langgraph/quick-saver.js";
 import { isSaver } from "../../threads/langgraph/replace-methods.js";
 import {
   isCheckpointNamed,
@@ -29,7 +30,6 @@ import {
   withoutWriteCheck,
 } from "../../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../../threads/own-state.js";
-import { quickSaver } from "../../threads/saver/quick-saver.js";
 import { lockLost } from "../../threads/saver/thread-lock.js";
 import { boundedStore } from "../../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "../middleware/middleware.js";

@@ -1,6 +1,7 @@
 /** How a run or state update reads and writes its thread, and whether it waits for others. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { quickSaver } from "../../threads/langgraph/quick-saver.js";
 import { isSaver } from "../../threads/langgraph/replace-methods.js";
 import {
   inheritedCheckpointer,
@@ -8,7 +9,6 @@ import {
   isSubgraphRun,
   withInheritedCheckpointer,
 } from "../../threads/langgraph/run-host.js";
-import { quickSaver } from "../../threads/saver/quick-saver.js";
 import { RunSaver } from "../../threads/saver/run-saver.js";
 import type { Thread } from "./queue.js";
 

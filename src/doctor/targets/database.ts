@@ -1,7 +1,7 @@
 /** The threads of a database with a LangGraph checkpointer's tables. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import type { Tables } from "../../threads/saver/tables.js";
+import type { Tables } from "../../threads/langgraph/tables.js";
 import { storeOf } from "../graph-store.js";
 import { headsOf, type Order } from "../heads.js";
 import { type FoundThread, selectThreads, type ThreadSelection, type ThreadStore } from "../thread-store.js";

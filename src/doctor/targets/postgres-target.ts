@@ -1,7 +1,7 @@
 /** The tables of `PostgresSaver`. */
 
 import type { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import { tablesInPostgres } from "../../threads/saver/tables.js";
+import { tablesInPostgres } from "../../threads/langgraph/tables.js";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   hideSecrets,

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { replaceMethods } from "../../threads/langgraph/replace-methods.js";
-import { tablesInSqlite } from "../../threads/saver/tables.js";
+import { tablesInSqlite } from "../../threads/langgraph/tables.js";
 import { type Database, graphOption, storeOfDatabase } from "./database.js";
 import {
   importPackage,

@@ -78,7 +78,7 @@ function isSetting(model: BaseChatModel, name: string): boolean {
  * A client's host.
  */
 
-export const OPENAI = "api.openai.com";
+const OPENAI = "api.openai.com";
 
 /** Where clients keep the address that they send to, or what it is made of: a field, or a field within another. */
 const ADDRESSES: readonly (readonly [field: string, inner?: string])[] = [
@@ -100,13 +100,18 @@ const ADDRESSES: readonly (readonly [field: string, inner?: string])[] = [
 ];
 
 /** A client's host, or its region. Undefined if nothing tells it. @param kind Its `_llmType`. */
-export function hostOf(client: object, kind: unknown): string | undefined {
+function hostOf(client: object, kind: unknown): string | undefined {
   return hostIn(endpointOf(client), kind);
 }
 
 function hostIn(endpoint: string | undefined, kind: unknown): string | undefined {
   const address = endpoint ?? (kind === "openai" ? OPENAI : undefined);
   return address !== undefined && URL.canParse(address) ? new URL(address).hostname || address : address;
+}
+
+/** The host whose rules a client's requests must keep: OpenAI's for all of Azure's. Empty if nothing tells it. */
+export function rulingHostOf(client: object, kind: unknown): string {
+  return kind === "azure_openai" ? OPENAI : (hostOf(client, kind) ?? "");
 }
 
 /**

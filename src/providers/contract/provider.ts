@@ -3,8 +3,9 @@ import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/mes
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../shared/import-optional.js";
 import type { Asked } from "./author.js";
-import type { Counted } from "./dialect.js";
+import type { Counted, Fields } from "./dialect.js";
 import type { DialectName } from "./dialect-name.js";
+import type { HostFields } from "./host-fields.js";
 import type { OpenAIApi } from "./openai-api.js";
 import type { WantedFormat } from "./response-format.js";
 
@@ -21,6 +22,12 @@ export interface Provider {
   readonly finishReasons?: Readonly<Partial<Record<FinishKind, readonly string[]>>>;
   /** Where its clients write the finish reason. */
   readonly finishFields?: readonly string[];
+  /** The finish reason in one of its records that has it in no field of its own. Undefined: there is none. */
+  readonly finishIn?: (record: Fields) => string | undefined;
+  /** What the response says about being refused, where its finish reason does not. Undefined: it is no refusal. */
+  readonly refusalIn?: (message: AIMessage | AIMessageChunk) => Refusal | undefined;
+  /** How a call begins in the model's own markup, which leaks into the text if its host fails to parse it. */
+  readonly callMarkup?: readonly RegExp[];
   /**
    * Its words for a request that is too long, as patterns. `<limit>`: the window. `<input>`: the tokens of the messages.
    * `<total>`: these and the reserved output. `<output>`: the reserved output, which takes its room from the input.
@@ -59,6 +66,12 @@ export interface Provider {
   readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
   /** The dialects of its hosts whose cached messages count for only one tool choice. */
   readonly cachesToolChoice?: readonly DialectName[];
+  /** What its hosts with OpenAI's protocol do with fields that the protocol does not have. */
+  readonly hostFields?: readonly HostFields[];
+  /** Its clients with OpenAI's protocol that serve only its host, or treat such fields in their own way, by `_llmType`. */
+  readonly clientFields?: Readonly<Record<string, ClientFields>>;
+  /** Its dialects whose hosts can serve a thinking model of another maker, and the names of models that always think. */
+  readonly thinking?: { readonly dialects: readonly DialectName[]; readonly models: RegExp };
   /** Contract: returns a corrected view of one of its clients, and any other model unchanged. */
   readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
@@ -70,6 +83,21 @@ export interface Provider {
   readonly mendCalls?: (message: AIMessage, tools: unknown) => void;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
+}
+
+interface Refusal {
+  /** The model's words. Empty if it has none. */
+  readonly text: string;
+  /** What it is about, such as `cyber`. */
+  readonly category?: string | undefined;
+}
+
+/** What is special about a client with OpenAI's protocol. */
+export interface ClientFields {
+  /** Its host's name for the field that it stores as `reasoning_content`. */
+  readonly reasoningName?: string;
+  /** Whether it sends its parameters with the messages itself, and has no `completionWithRetry`. */
+  readonly sendsParameters?: true;
 }
 
 /** Any call, only that of a named tool, or none. */

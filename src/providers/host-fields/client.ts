@@ -9,33 +9,13 @@ import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import type { Fields } from "../contract/dialect.js";
-import type { DialectName } from "../contract/dialect-name.js";
-import { hostOf, isChatModel, OPENAI } from "../contract/model-view.js";
+import { REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
+import { isChatModel, rulingHostOf } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
-import { GEMINI_SENTINEL, needsSignature } from "../makers/gemini/dialect.js";
-import {
-  DETAILS,
-  GIVEN_FIELDS,
-  isAdded,
-  markOf,
-  namesIn,
-  REASONING_FIELD,
-  RENAMED_REASONING,
-  without,
-} from "./fields.js";
-
-/** The `_llmType` of LangChain's clients for OpenAI's Chat Completions. */
-const CLIENTS: ReadonlySet<string> = new Set([
-  "openai",
-  "azure_openai",
-  "deepseek",
-  "xai",
-  "groq",
-  "openrouter",
-  "fireworks",
-  "togetherai",
-  "novita",
-]);
+import { OPENAI_CLIENTS } from "../table/dialect-of.js";
+import { dialectNamed } from "../table/dialects.js";
+import { PROVIDERS } from "../table/providers.js";
+import { GIVEN_FIELDS, isAdded, markOf, namesIn, without } from "./fields.js";
 
 /** The views' streaming methods. A view of such a view inherits them. */
 const CARRYING = new WeakSet<object>();
@@ -92,8 +72,11 @@ export function isAddedChunk(message: object): boolean {
 
 /** Another program's model can have a client's name. It is unknown how it sends its requests. */
 function isClient(model: BaseChatModel): boolean {
+  const kind = model._llmType();
   const sends = typeof Reflect.get(model, "completionWithRetry") === "function";
-  return CLIENTS.has(model._llmType()) && (sends || model._llmType() === "openrouter");
+  return (
+    (OPENAI_CLIENTS.has(kind) || CLIENTS.has(kind)) && (sends || CLIENTS.get(kind)?.sendsParameters === true)
+  );
 }
 
 type Messages = readonly Fields[];
@@ -286,16 +269,9 @@ function isContinued(last: Fields, piece: Fields): boolean {
  * The way out.
  */
 
-/** Hosts that are known to refuse fields, with the fields that they take. Others take what they gave. */
-const TAKEN: readonly (readonly [host: RegExp, fields: readonly string[]])[] = [
-  // They give none: a message with fields comes from another host with the same model.
-  [/(^|\.)openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/, []],
-  // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
-  [/\.mistral\.ai$/, []],
-  // "property 'reasoning_content' is unsupported" (janhq/jan/issues/8136); `reasoning` is wanted back after calls
-  // (vercel/ai/issues/7860).
-  [/(^|\.)groq\.com$/, [RENAMED_REASONING]],
-];
+const HOSTS = PROVIDERS.flatMap(({ hostFields = [] }) => hostFields);
+const CLIENTS = new Map(PROVIDERS.flatMap(({ clientFields = {} }) => Object.entries(clientFields)));
+const THINKING = PROVIDERS.flatMap(({ thinking }) => thinking ?? []);
 
 /** What one client sends to its host. */
 interface WireRules {
@@ -309,43 +285,29 @@ interface WireRules {
 }
 
 /**
- * DeepSeek always gets the reasoning. An unknown host only says that it has OpenAI's protocol. Some such hosts serve
- * DeepSeek's thinking mode and demand the field (https://github.com/NousResearch/hermes-agent/issues/15213). So an
- * unknown host gets it for each response if its model has Kimi's name, or wrote such reasoning in this thread.
+ * An unknown host only says that it has OpenAI's protocol. Some such hosts serve DeepSeek's thinking mode and demand the
+ * field (https://github.com/NousResearch/hermes-agent/issues/15213). So one of them gets it for each response if its
+ * model is known to think, or wrote such reasoning in this thread.
  */
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
-  const host = kind === "azure_openai" ? OPENAI : (hostOf(client, kind) ?? "");
-  const taken = TAKEN.find(([pattern]) => pattern.test(host))?.[1];
-  const isUnknown = COMPATIBLE.has(dialect) && kind === "openai" && taken === undefined;
-  const isOpenRouter = /(^|\.)openrouter\.ai$/.test(host);
-  const signed = isOpenRouter
-    ? signedForOpenRouter
-    : /\.googleapis\.com$/.test(host)
-      ? signedForGoogle
-      : asItIs;
+  const host = rulingHostOf(client, kind);
+  const { accepts, signed } = { ...HOSTS.find((each) => each.host.test(host)) };
+  const isUnknown = kind === "openai" && accepts === undefined;
+  const thinking = THINKING.filter(({ dialects }) => isUnknown && dialects.includes(dialect));
   return {
-    takes: (field) => taken?.includes(field) ?? true,
+    takes: (field) => accepts?.includes(field) ?? true,
     isDemanded: (messages) =>
-      dialect === "deepseek" ||
-      (isUnknown &&
-        (DEMANDING_MODELS.test(modelId) ||
-          messages.some(({ additional_kwargs }) => !!textIn(additional_kwargs, REASONING_FIELD)))),
-    // The client stores OpenRouter's field under the other name.
-    reasoningName: kind === "openrouter" ? RENAMED_REASONING : REASONING_FIELD,
-    signed: needsSignature(modelId) ? signed : asItIs,
+      dialectNamed(dialect).rules["missing-reasoning"] !== undefined ||
+      thinking.some(
+        ({ models }) =>
+          models.test(modelId) ||
+          messages.some(({ additional_kwargs }) => !!textIn(additional_kwargs, REASONING_FIELD)),
+      ),
+    reasoningName: CLIENTS.get(kind)?.reasoningName ?? REASONING_FIELD,
+    signed: (message) => signed?.(message, modelId) ?? message,
   };
 }
-
-/** Foreign hosts with OpenAI's protocol. */
-const COMPATIBLE: ReadonlySet<DialectName> = new Set<DialectName>([
-  "openai-compatible",
-  "kimi",
-  "glm",
-  "minimax",
-]);
-
-const DEMANDING_MODELS = /\bkimi/i;
 
 /** A request's messages with the fields of the messages that they are made from. */
 function withFields(sent: Messages, messages: readonly BaseMessage[], rules: WireRules): Messages {
@@ -389,29 +351,4 @@ function withOwnFields(
     ...fields,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
-}
-
-/*
- * Gemini 3 and later refuse a turn whose first call has no signature. For calls that Gemini did not make, Google
- * documents a sentinel (https://ai.google.dev/gemini-api/docs/thought-signatures). Each host has its own place for it.
- * Other hosts may keep signatures themselves, so they get nothing.
- */
-
-const asItIs = (message: Fields): Fields => message;
-
-function signedForGoogle(message: Fields): Fields {
-  const [first, ...others] = recordsIn(message["tool_calls"]);
-  // Of calls made at once, Gemini signs only the first.
-  if (first === undefined || [first, ...others].some((call) => isRecord(call["extra_content"])))
-    return message;
-  const extra_content = { google: { thought_signature: GEMINI_SENTINEL } };
-  return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
-}
-
-/** One entry per message, with its first call's id: RooCodeInc/Roo-Code/pull/10640 */
-function signedForOpenRouter(message: Fields): Fields {
-  const [first] = recordsIn(message["tool_calls"]);
-  if (first === undefined || isGiven(message[DETAILS])) return message;
-  const detail = { type: "reasoning.encrypted", data: GEMINI_SENTINEL, id: first["id"] };
-  return { ...message, [DETAILS]: [{ ...detail, format: "google-gemini-v1", index: 0 }] };
 }

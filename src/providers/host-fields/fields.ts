@@ -13,6 +13,7 @@ import { isAIMessage } from "../../history/call.js";
 import { MARKS } from "../../history/marks.js";
 import { copyMessage } from "../../history/message.js";
 import { isRecord, textIn } from "../../shared/values.js";
+import { DETAILS, REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
 
 interface HostField {
   readonly name: string;
@@ -23,12 +24,6 @@ interface HostField {
   /** Who says that it is wanted back, or that clients lose it, below `https://github.com/`. */
   readonly source: string;
 }
-
-/** The field for reasoning that DeepSeek's models want back as plain text. Every LangChain client reads it. */
-export const REASONING_FIELD = "reasoning_content";
-/** The name that OpenAI recommends for the same (vllm-project/vllm/issues/27755). */
-export const RENAMED_REASONING = "reasoning";
-export const DETAILS = "reasoning_details";
 
 export const HOST_FIELDS: readonly HostField[] = [
   {

@@ -136,7 +136,7 @@ export const MODEL_SOURCES: Readonly<Record<string, ModelSource>> = Object.assig
     offline: {
       create: async () => {
         // Most users of the library never use the offline model.
-        const { OfflineChatModel } = await import("../../offline/offline-chat-model.js");
+        const { OfflineChatModel } = await import("../offline/offline-chat-model.js");
         return new OfflineChatModel();
       },
     },

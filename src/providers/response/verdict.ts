@@ -5,7 +5,7 @@ import type { ChatGenerationChunk } from "@langchain/core/outputs";
 import { callsOf } from "../../history/call.js";
 import { hasMoreThanText, isEmptyMessage } from "../../history/empty-message.js";
 import { parseJson } from "../../shared/json.js";
-import { isRecord, madeOnce, textIn } from "../../shared/values.js";
+import { isRecord, madeOnce } from "../../shared/values.js";
 import type { FinishKind } from "../contract/provider.js";
 import { isAddedChunk } from "../host-fields/client.js";
 import { servedModelOf } from "../table/dialect-of.js";
@@ -100,19 +100,15 @@ export function withheldIn(
   message: AIMessage | AIMessageChunk,
   finish: string | undefined,
 ): Withheld | undefined {
-  const { additional_kwargs: more, response_metadata: metadata } = message;
-  // OpenAI, in both of its protocols.
-  const refusal = textIn(more, "refusal") ?? "";
+  const [refusal] = REFUSAL_READERS.flatMap((read) => read(message) ?? []);
   const isFiltered =
     finishKindOf(finish) === "withheld" ||
     (finish !== undefined && !isKnownReason(finish) && isEmptyMessage(message));
-  if (refusal === "" && !isFiltered) return undefined;
-  // Anthropic: `{ type: "refusal", category, explanation }`.
-  const details = [metadata, more].map((fields) => Object(fields)["stop_details"]).find(isRecord);
+  if (refusal === undefined && !isFiltered) return undefined;
   return {
     reason: (isFiltered ? finish : undefined) ?? "refusal",
-    category: textIn(details, "category"),
-    text: refusal === "" ? (textIn(details, "explanation") ?? "") : refusal,
+    category: refusal?.category,
+    text: refusal?.text ?? "",
   };
 }
 
@@ -189,18 +185,7 @@ function hasWholeArguments(message: AIMessage | AIMessageChunk, isFinished: bool
  * tool calls, so the turn would end as if the work were done.
  */
 
-/** Bars and spaces are written in several ways, even by the same model. */
-const BAR = "[|｜‖]";
-const GAP = "[\\s_▁]";
-
-const OPENINGS: readonly RegExp[] = [
-  /** DeepSeek: `<｜tool▁calls▁begin｜>`. Kimi: `<|tool_calls_section_begin|>`. */
-  new RegExp(`<${BAR}tool${GAP}calls?(?:${GAP}section)?${GAP}begin${BAR}>`, "gu"),
-  /** DeepSeek since V3.2: `<｜DSML｜tool_calls>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name="…">`. */
-  new RegExp(`<\\s?${BAR}{1,2}\\s?DSML\\s?${BAR}{1,2}\\s?(?:tool|function|invoke)`, "gu"),
-  /** Qwen, Hermes. The bare tag is not enough, because a text can mention it. */
-  /<tool_call>\s*(?:\{\s*"|<function=)/gu,
-];
+const OPENINGS = PROVIDERS.flatMap(({ callMarkup = [] }) => callMarkup);
 
 /** Whether a text contains the beginning of a tool call. Markup quoted as code is intended and does not count. */
 export function hasLeakedMarkup(text: string): boolean {
@@ -273,15 +258,8 @@ const KINDS: ReadonlyMap<string, FinishKind> = new Map(
 );
 
 const FIELDS = PROVIDERS.flatMap(({ finishFields = [] }) => finishFields);
-/** Statuses of the Responses API. Other clients may use the field for something else. */
-const STATUSES: ReadonlySet<unknown> = new Set([
-  "completed",
-  "incomplete",
-  "failed",
-  "cancelled",
-  "queued",
-  "in_progress",
-]);
+const REFUSAL_READERS = PROVIDERS.flatMap(({ refusalIn }) => refusalIn ?? []);
+const FINISH_READERS = PROVIDERS.flatMap(({ finishIn }) => finishIn ?? []);
 
 /** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 export function finishKindOf(reason: string | undefined): FinishKind | undefined {
@@ -301,20 +279,13 @@ function readFinishReason(...records: readonly unknown[]): string | undefined {
     if (!isRecord(record)) continue;
     const reason =
       FIELDS.map((field) => record[field]).find(isReason) ??
-      readFinishReason(record["messageStop"]) ??
-      readStatus(record);
+      FINISH_READERS.map((read) => read(record)).find(isReason);
     if (reason !== undefined) return reason;
   }
   return undefined;
 }
 
-function readStatus({ status, incomplete_details: details }: Record<string, unknown>): string | undefined {
-  if (typeof status !== "string" || !STATUSES.has(status)) return undefined;
-  const reason = isRecord(details) ? details["reason"] : undefined;
-  return status === "incomplete" && isReason(reason) ? reason : status;
-}
-
-/** DashScope writes `"null"` until the end. */
+/** Some hosts write `"null"` until the end. */
 function isReason(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value !== "null";
 }

@@ -3,7 +3,8 @@
 import { isAIMessage } from "../../history/call.js";
 import { copyMessage } from "../../history/message.js";
 import { isNotedOwn, mayHaveWritten } from "../contract/author.js";
-import { hasReasoningField, REASONING_FIELD, reasoningOf, withoutHostFields } from "../host-fields/fields.js";
+import { REASONING_FIELD } from "../contract/host-fields.js";
+import { hasReasoningField, reasoningOf, withoutHostFields } from "../host-fields/fields.js";
 import type { Rule, Step } from "./rule.js";
 
 /*

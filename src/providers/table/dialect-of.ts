@@ -2,7 +2,7 @@ import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import { RESPONSES } from "../contract/author.js";
 import type { DialectName } from "../contract/dialect-name.js";
-import { endpointOf, hostOf, isChatModel, OPENAI, originOf } from "../contract/model-view.js";
+import { endpointOf, isChatModel, originOf, rulingHostOf } from "../contract/model-view.js";
 import { apiOf } from "../contract/openai-api.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { anthropicModels } from "../makers/anthropic/dialect.js";
@@ -45,7 +45,7 @@ const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
 ]);
 
 /** Clients with OpenAI's protocol, which many hosts use. */
-const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
+export const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
   ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
@@ -122,7 +122,7 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   const isResponses = usesResponses(client);
-  const address = type === "azure_openai" ? OPENAI : (hostOf(client, type) ?? "");
+  const address = rulingHostOf(client, type);
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
   if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";

@@ -24,3 +24,15 @@ export function replaceMethods<Target extends object>(
 export function isSaver(value: unknown): value is BaseCheckpointSaver {
   return typeof value === "object" && value !== null && "getTuple" in value;
 }
+
+/** Methods that stand on an object in place of its own ones, and these. */
+const ownMethods = forAllCopies("own-methods", () => new WeakMap<object, object>());
+
+export function noteOwnMethod(method: object, own: object): void {
+  ownMethods.set(method, own);
+}
+
+/** A checkpointer's own method, in place of one that waits or is waited for. */
+export function ownMethod<Method extends object>(method: Method): Method {
+  return (ownMethods.get(method) as Method | undefined) ?? method;
+}

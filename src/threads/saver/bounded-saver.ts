@@ -2,12 +2,11 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
-import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
+import { listingOf } from "../langgraph/memory-listing.js";
 import { originalOf, replaceMethods } from "../langgraph/replace-methods.js";
+import { closing, poolOf, withPool } from "../langgraph/saver-databases.js";
 import { soundSaver } from "../langgraph/sound-saver.js";
-import { listingOf } from "./memory-listing.js";
-import { closing, poolOf } from "./postgres-pool.js";
 
 /**
  * A view of a checkpointer that abandons what does not answer, so that no thread waits for ever. If a write of
@@ -23,7 +22,7 @@ export function boundedSaver(
   const bounded = <Result>(write: (own: BaseCheckpointSaver) => Promise<Result>): Promise<Result> => {
     if (pool === undefined) return answered(write(saver), wait);
     const { connect, giveUp } = closing(pool);
-    return answered(write(viewOf(given, { pool: { connect } })), { ...wait, giveUp });
+    return answered(write(withPool(given, { connect })), { ...wait, giveUp });
   };
   return replaceMethods(saver, {
     getTuple: (config) => answered(readTuple(saver, config), wait),
@@ -43,7 +42,7 @@ async function readTuple(
 ): Promise<CheckpointTuple | undefined> {
   const { thread_id, checkpoint_ns = "", checkpoint_id } = { ...config.configurable };
   const isOfLatest = checkpoint_ns === "" && checkpoint_id === undefined;
-  const listing = isOfLatest ? listingOf(Reflect.get(originalOf(saver), "storage"), thread_id) : undefined;
+  const listing = isOfLatest ? listingOf(originalOf(saver), thread_id) : undefined;
   const [before, since] = [listing?.latest, performance.now()];
   const tuple = await saver.getTuple(config);
   // What was written meanwhile is later than what was read.

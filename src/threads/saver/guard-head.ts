@@ -12,7 +12,7 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { ThreadConflictError } from "../../errors.js";
 import { answered } from "../../shared/waiting.js";
 import { belongsToNextRun, timeOfCheckpoint } from "../langgraph/read-checkpoints.js";
-import { type ThreadId, threadHead, type Write } from "./thread-head.js";
+import { type ThreadId, threadHead, type Write } from "../langgraph/thread-head.js";
 
 export interface GuardedThread {
   readonly threadId: ThreadId;

@@ -12,7 +12,7 @@ import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
 import { hasAnswers, hasTasks, type StoredState, unanswered } from "../langgraph/read-checkpoints.js";
-import { isSaver, originalOf } from "../langgraph/replace-methods.js";
+import { isSaver, noteOwnMethod, originalOf } from "../langgraph/replace-methods.js";
 import {
   checkpointOfStep,
   inheritedCheckpointer,
@@ -60,14 +60,6 @@ type GetTuple = BaseCheckpointSaver["getTuple"];
 const THREADS = Symbol.for("langgraph-tether.pending-writes");
 /** A checkpointer can read while it writes. That read must not wait for its own write. */
 const insideWrite = forAllCopies("inside-write", () => new AsyncLocalStorage<true | undefined>());
-/** The checkpointer's own methods, by those that replace them. */
-const ownMethods = forAllCopies("own-methods", () => new WeakMap<object, object>());
-
-/** A checkpointer's own method, in place of one that waits or is waited for. */
-export function ownMethod<Method extends object>(method: Method): Method {
-  return (ownMethods.get(method) as Method | undefined) ?? method;
-}
-
 /**
  * Makes reads of a run's checkpointer wait until no write of the same thread is on its way through this object. It is
  * done once for each checkpointer, and notes what reads find. A frozen one stays as it is. So does a proxy: what is
@@ -176,7 +168,7 @@ function replace<Name extends "getTuple" | "put" | "putWrites">(
   name: Name,
   method: BaseCheckpointSaver[Name],
 ): void {
-  ownMethods.set(method, saver[name]);
+  noteOwnMethod(method, saver[name]);
   define(saver, name, method);
 }
 

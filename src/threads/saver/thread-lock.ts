@@ -1,7 +1,6 @@
 /** A lock on threads that several processes share, and one that PostgreSQL holds. */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { createHash } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { InvalidSettingError, ThreadConflictError } from "../../errors.js";
 import { hintAtClass } from "../../shared/check-settings.js";
@@ -9,6 +8,7 @@ import { forAllCopies } from "../../shared/for-all-copies.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { hasMethods, isRecord } from "../../shared/values.js";
 import { answered, untilAborted, withDeadline } from "../../shared/waiting.js";
+import { lockKey } from "../langgraph/saver-databases.js";
 
 /** A lock on threads that several processes share. */
 export interface ThreadLock {
@@ -189,12 +189,6 @@ async function connect(pool: LockPool, threadId: string, signal: AbortSignal): P
     );
     throw error;
   }
-}
-
-/** The first 64 bits of a hash. PostgreSQL's lock keys are such numbers, and other programs use them too. */
-export function lockKey(...names: readonly string[]): bigint {
-  const key = JSON.stringify(["langgraph-tether", ...names]);
-  return createHash("sha256").update(key).digest().readBigInt64BE();
 }
 
 /*

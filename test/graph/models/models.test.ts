@@ -19,7 +19,7 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
-import { OfflineChatModel } from "../../../src/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
 import { openAIAt } from "../../support/clients.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { findCalls } from "../../../server/offline/questions.js";
-import { findSteps } from "../../../src/offline/literal-calls.js";
+import { findSteps } from "../../../src/providers/offline/literal-calls.js";
 
 const tools = new Set(["calculator", "weather", "save_note", "search_notes", "look"]);
 const found = (text: string) =>

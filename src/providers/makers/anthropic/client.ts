@@ -53,6 +53,12 @@ export const anthropicProvider: Provider = {
     paused: ["pause_turn"],
   },
   finishFields: ["stop_reason"],
+  // `{ type: "refusal", category, explanation }`
+  refusalIn: ({ response_metadata, additional_kwargs }) => {
+    const details = [response_metadata, additional_kwargs].map((fields) => Object(fields)["stop_details"]);
+    const found = details.find((each) => textIn(each, "type") === "refusal");
+    return found && { text: textIn(found, "explanation") ?? "", category: textIn(found, "category") };
+  },
   refusedMedia: [
     // "messages.0.content.0.image.source.base64: Could not process image" (anthropics/claude-code#8646, without the place);
     // "Could not process PDF" (anthropics/anthropic-sdk-python#903)

@@ -1,3 +1,4 @@
+import { textIn } from "../../../shared/values.js";
 import { byLangChain, type Provider } from "../../contract/provider.js";
 
 /** `ChatBedrockConverse`. It finds its credentials and region itself. */
@@ -8,7 +9,8 @@ export const bedrockProvider: Provider = {
     withheld: ["content_filtered", "guardrail_intervened"],
     interrupted: ["malformed_model_output"],
   },
-  // In a stream, within `messageStop`.
   finishFields: ["stopReason"],
+  // In a stream.
+  finishIn: ({ messageStop }) => textIn(messageStop, "stopReason"),
   overflow: ["input is too long for requested model"],
 };

@@ -1,3 +1,4 @@
+import { RENAMED_REASONING } from "../../contract/host-fields.js";
 import { byLangChain, type Provider } from "../../contract/provider.js";
 
 /** Gateways, servers of open models, and providers without their own room. */
@@ -28,6 +29,8 @@ export const compatibleProvider: Provider = {
   },
   // Ollama.
   finishFields: ["done_reason"],
+  // Kimi.
+  callMarkup: [/<[|｜]tool_calls_section_begin[|｜]>/gu],
   refusedMedia: [
     // OpenRouter, MiMo and Copilot, with status 404: "No endpoints found that support image input" (nexu-io/nexu#731)
     "No endpoints found that support (?:image|audio|video|file) input",
@@ -94,6 +97,14 @@ export const compatibleProvider: Provider = {
     // model is 132000 tokens." (pydantic/pydantic-ai#4221)
     "too many tokens:(?: [^.]{0,80}\\.[^.]{0,80}\\. The limit for this model is <limit> tokens)?",
   ],
+  hostFields: [
+    // "property 'reasoning_content' is unsupported" (janhq/jan/issues/8136); `reasoning` is wanted back after calls
+    // (vercel/ai/issues/7860).
+    { host: /(^|\.)groq\.com$/, accepts: [RENAMED_REASONING] },
+  ],
+  // `ChatOpenRouter` stores its host's field under the other name.
+  clientFields: { openrouter: { reasoningName: RENAMED_REASONING, sendsParameters: true } },
+  thinking: { dialects: ["openai-compatible", "kimi", "glm", "minimax"], models: /\bkimi/i },
   // Groq, xAI.
   secrets: ["(?:gsk|xai)-[\\w*-]{6,}", "gsk_\\w{6,}"],
 };

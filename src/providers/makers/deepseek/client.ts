@@ -2,6 +2,10 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { importOptional } from "../../../shared/import-optional.js";
 import type { ModelFields, Provider } from "../../contract/provider.js";
 
+/** Its models write bars and spaces in several ways. */
+const BAR = "[|｜‖]";
+const GAP = "[\\s_▁]";
+
 export const deepseekProvider: Provider = {
   forcedCall: {
     deepseek: (client) => (/reasoner/.test(String(Reflect.get(client, "model"))) ? "nothing" : "any"),
@@ -16,8 +20,15 @@ export const deepseekProvider: Provider = {
       create: createDeepSeekModel,
     },
   },
+  clientFields: { deepseek: {} },
   modelNames: [/^deepseek/i, "deepseek"],
   finishReasons: { interrupted: ["insufficient_system_resource"] },
+  callMarkup: [
+    // `<｜tool▁calls▁begin｜>`
+    new RegExp(`<${BAR}tool${GAP}calls?${GAP}begin${BAR}>`, "gu"),
+    // Since V3.2: `<｜DSML｜tool_calls>`, `<｜DSML｜function_calls>`, `<｜DSML｜invoke name="…">`
+    new RegExp(`<\\s?${BAR}{1,2}\\s?DSML\\s?${BAR}{1,2}\\s?(?:tool|function|invoke)`, "gu"),
+  ],
   refusedMedia: [
     // "Failed to deserialize the JSON body into the target type: messages[466]: unknown variant `image_url`, expected
     // `text`" (esengine/DeepSeek-Reasonix#7859)

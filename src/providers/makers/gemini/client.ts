@@ -8,7 +8,8 @@ import { copyMessage } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
-import type { Block } from "../../contract/dialect.js";
+import type { Block, Fields } from "../../contract/dialect.js";
+import { DETAILS } from "../../contract/host-fields.js";
 import { sendingAs } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
 import { mapSchemas } from "../../contract/response-format.js";
@@ -44,6 +45,10 @@ export const geminiProvider: Provider = {
     withheld: ["safety", "recitation", "prohibited_content", "blocklist", "spii"],
   },
   finishFields: ["finishReason"],
+  hostFields: [
+    { host: /(^|\.)openrouter\.ai$/, signed: signedForOpenRouter },
+    { host: /\.googleapis\.com$/, signed: signedForGoogle },
+  ],
   overflow: [
     // Status 400: "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
     // (google-gemini/gemini-cli#6678)
@@ -331,4 +336,29 @@ function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
     (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
   );
   return named.length === content.length ? message : copyMessage(message, { content: named });
+}
+
+/*
+ * Gemini at hosts with OpenAI's protocol, each of which has its own place for a signature. Other hosts may keep
+ * signatures themselves, so they get nothing.
+ */
+
+function signedForGoogle(message: Fields, modelId: string): Fields {
+  const calls = recordsIn(message["tool_calls"]);
+  const [first, ...others] = calls;
+  // Of calls made at once, Gemini signs only the first.
+  const isSigned = calls.some((call) => isRecord(call["extra_content"]));
+  if (first === undefined || isSigned || !needsSignature(modelId)) return message;
+  const extra_content = { google: { thought_signature: GEMINI_SENTINEL } };
+  return { ...message, tool_calls: [{ ...first, extra_content }, ...others] };
+}
+
+/** One entry per message, with its first call's id: RooCodeInc/Roo-Code/pull/10640 */
+function signedForOpenRouter(message: Fields, modelId: string): Fields {
+  const [first] = recordsIn(message["tool_calls"]);
+  const given = message[DETAILS];
+  const isSigned = given != null && given !== "" && !(Array.isArray(given) && given.length === 0);
+  if (first === undefined || isSigned || !needsSignature(modelId)) return message;
+  const detail = { type: "reasoning.encrypted", data: GEMINI_SENTINEL, id: first["id"] };
+  return { ...message, [DETAILS]: [{ ...detail, format: "google-gemini-v1", index: 0 }] };
 }

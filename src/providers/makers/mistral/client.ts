@@ -26,6 +26,8 @@ export const mistralProvider: Provider = {
       },
     },
   },
+  // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
+  hostFields: [{ host: /\.mistral\.ai$/, accepts: [] }],
   mendClient: endWithSignal,
   refusedMedia: [
     // Code 3051: "Image input is not enabled for this model" (Huan-zhaojun/mistral-bridge, its

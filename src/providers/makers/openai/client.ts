@@ -35,6 +35,11 @@ export const openaiProvider: Provider = {
     pending: ["queued", "in_progress"],
   },
   finishFields: ["finish_reason"],
+  finishIn: readStatus,
+  refusalIn: ({ additional_kwargs }) => {
+    const text = textIn(additional_kwargs, "refusal") ?? "";
+    return text === "" ? undefined : { text };
+  },
   overflow: [
     // Status 400, `context_length_exceeded`: "This model's maximum context length is 4097 tokens. However, your
     // messages resulted in 4619 tokens." (ChatGPTNextWeb/NextChat#625)
@@ -101,6 +106,13 @@ export const openaiProvider: Provider = {
     dialects: ["openai", "openai-responses", "responses-compatible"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
   },
+  // It gives no fields: a message with some comes from another host with the same model.
+  hostFields: [
+    {
+      host: /(^|\.)openai\.com$|\.openai\.azure\.(com|us|cn)$|\.cognitiveservices\.azure\.com$/,
+      accepts: [],
+    },
+  ],
   mendClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
   mendResponse: wholeItems,
   mendCalls: (message, tools) => {
@@ -240,4 +252,15 @@ function withPhases(content: MessageContent, output: readonly Fields[]): Message
     };
   });
   return [...content.filter(({ type }) => type !== "text"), ...whole];
+}
+
+/** Statuses of the Responses API. Other clients can use the field for something else. */
+const STATUSES: ReadonlySet<unknown> = new Set([
+  ...["completed", "incomplete", "failed", "cancelled", "queued", "in_progress"],
+]);
+
+function readStatus(record: Fields): string | undefined {
+  const status = textIn(record, "status");
+  if (!STATUSES.has(status)) return undefined;
+  return (status === "incomplete" && textIn(record["incomplete_details"], "reason")) || status;
 }

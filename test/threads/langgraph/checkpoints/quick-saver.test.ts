@@ -4,7 +4,7 @@ import { BaseCheckpointSaver, type CheckpointTuple, MemorySaver } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph } from "../../../../src/index.js";
-import { quickSaver } from "../../../../src/threads/saver/quick-saver.js";
+import { quickSaver } from "../../../../src/threads/langgraph/quick-saver.js";
 import { calls } from "../../../support/models.js";
 import { SAVERS } from "../../../support/savers.js";
 import { type Step, scripted } from "../../../support/scripted-model.js";

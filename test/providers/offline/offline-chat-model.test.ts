@@ -10,13 +10,13 @@ import { tool } from "@langchain/core/tools";
 import { concat } from "@langchain/core/utils/stream";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { QUESTIONS } from "../../server/offline/questions.js";
+import { QUESTIONS } from "../../../server/offline/questions.js";
 import {
   OfflineBadRequestError,
   type OfflineCallOptions,
   OfflineChatModel,
-} from "../../src/offline/offline-chat-model.js";
-import { allOf } from "../support/async.js";
+} from "../../../src/providers/offline/offline-chat-model.js";
+import { allOf } from "../../support/async.js";
 
 const NAMES = ["calculator", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));

@@ -3,9 +3,15 @@
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 
+/** The object that holds a `MemorySaver`'s threads. Other classes can also have a field with this name. */
+export function threadsIn(saver: object): Readonly<Record<string, unknown>> | undefined {
+  const storage: unknown = Reflect.get(saver, "storage");
+  return isRecord(storage) ? storage : undefined;
+}
+
 /** A thread's checkpoints in a `MemorySaver`, by id. */
-export function checkpointsIn(storage: unknown, threadId: string | number): object | undefined {
-  const thread = isRecord(storage) ? storage[threadId] : undefined;
+export function checkpointsIn(saver: object, threadId: string | number): object | undefined {
+  const thread = threadsIn(saver)?.[threadId];
   const checkpoints = isRecord(thread) ? thread[""] : undefined;
   return isRecord(checkpoints) ? checkpoints : undefined;
 }
@@ -26,8 +32,8 @@ interface Listing {
 /** By the object that holds a thread's checkpoints. */
 const listings = forAllCopies("listings", () => new WeakMap<object, Listing>());
 
-export function listingOf(storage: unknown, threadId: string | number): Listing | undefined {
-  const checkpoints = checkpointsIn(storage, threadId);
+export function listingOf(saver: object, threadId: string | number): Listing | undefined {
+  const checkpoints = checkpointsIn(saver, threadId);
   return checkpoints && listings.get(checkpoints);
 }
 

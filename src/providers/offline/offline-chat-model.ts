@@ -19,13 +19,13 @@ import {
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Runnable } from "@langchain/core/runnables";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
-import { isAIMessage } from "../history/call.js";
-import { groupMessages } from "../history/group.js";
-import { isUserMessage } from "../history/summary.js";
-import { validateHistory } from "../providers/rules/validate-history.js";
-import { hashText } from "../shared/json.js";
-import { shortened } from "../shared/text.js";
-import { isRecord } from "../shared/values.js";
+import { isAIMessage } from "../../history/call.js";
+import { groupMessages } from "../../history/group.js";
+import { isUserMessage } from "../../history/summary.js";
+import { hashText } from "../../shared/json.js";
+import { shortened } from "../../shared/text.js";
+import { isRecord } from "../../shared/values.js";
+import { validateHistory } from "../rules/validate-history.js";
 import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
 
 /** What the model understands, and says about results. Without one it understands `call NAME {json}`. */

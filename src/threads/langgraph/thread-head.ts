@@ -8,13 +8,22 @@
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { forAllCopies } from "../../shared/for-all-copies.js";
-import { hasMethods, isRecord, madeOnce, textIn } from "../../shared/values.js";
+import { madeOnce, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { answered } from "../../shared/waiting.js";
-import { originalOf } from "../langgraph/replace-methods.js";
-import { checkpointsIn, isLastAdded, listingOf } from "./memory-listing.js";
-import { closing, type PostgresClient, type PostgresPool, poolOf, writesItself } from "./postgres-pool.js";
-import { lockKey } from "./thread-lock.js";
+import { checkpointsIn, isLastAdded, listingOf, threadsIn } from "./memory-listing.js";
+import { originalOf } from "./replace-methods.js";
+import {
+  closing,
+  lockKey,
+  type PostgresClient,
+  type PostgresPool,
+  poolOf,
+  type SqliteDatabase,
+  schemaOf,
+  sqliteOf,
+  withPool,
+} from "./saver-databases.js";
 
 /** LangGraph's types say text, but some checkpointers also take a number. */
 export type ThreadId = string | number;
@@ -41,9 +50,8 @@ export function threadHead(
   const target = originalOf(saver) as BaseCheckpointSaver;
   const pool = poolOf(target);
   if (pool !== undefined) return inPostgres(target, pool, threadId, signal);
-  const database: unknown = Reflect.get(target, "db");
-  if (isSqlite(database) && writesItself(target, "migratePendingSends"))
-    return inSqlite(target, database, threadId);
+  const database = sqliteOf(target);
+  if (database !== undefined) return inSqlite(target, database, threadId);
   return inAnySaver(saver, target, threadId);
 }
 
@@ -66,7 +74,7 @@ function inPostgres(
   threadId: ThreadId,
   signal: AbortSignal | undefined,
 ): ThreadHead {
-  const schema = String(Reflect.get(Object(Reflect.get(target, "options")), "schema"));
+  const schema = schemaOf(target);
   const latest = LATEST(`"${schema}".checkpoints`, "$1");
   const read = async (connection: Pick<PostgresClient, "query">): Promise<string | undefined> => {
     const { rows } = await connection.query(latest, [threadId]);
@@ -75,7 +83,7 @@ function inPostgres(
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
     const { add, statements } = recordStatements();
     const recording = { query: async (...given: Statement) => add(given), release: () => {} };
-    await write(viewOf(target, { pool: { connect: async () => recording } }));
+    await write(withPool(target, { connect: async () => recording }));
     const { connect, giveUp } = closing(pool);
     const transaction = async (): Promise<boolean> => {
       const client = await connect();
@@ -97,11 +105,6 @@ function inPostgres(
     return answered(transaction(), { what: "The checkpointer", signal, giveUp });
   };
   return { is: async (id) => (await read(pool)) === id, writeAfter };
-}
-
-interface SqliteDatabase {
-  prepare(text: string): { run(...values: unknown[]): unknown; get(...values: unknown[]): unknown };
-  transaction<Result>(work: () => Result): { immediate(): Result };
 }
 
 function inSqlite(target: BaseCheckpointSaver, database: SqliteDatabase, threadId: ThreadId): ThreadHead {
@@ -140,22 +143,24 @@ const lastWrites = forAllCopies("last-writes", () => new WeakMap<object, Map<Thr
 
 /** One write after another in this process, even through several views of one `MemorySaver`. */
 function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: ThreadId): ThreadHead {
-  const storage: unknown = Reflect.get(target, "storage");
   const is = async (id: string | undefined): Promise<boolean> => {
     // Another class can have a field with this name, so the field alone never decides that a checkpoint is not the
     // latest.
-    const checkpoints = checkpointsIn(storage, threadId);
+    const checkpoints = checkpointsIn(target, threadId);
     if (checkpoints !== undefined && id !== undefined && isLastAdded(checkpoints, id)) return true;
     const tuple = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
     return tuple?.checkpoint.id === id;
   };
   const writeAfter: ThreadHead["writeAfter"] = async (id, write) => {
-    const holder = isRecord(storage) ? storage : target;
-    const ends = madeOnce(lastWrites, holder, () => new Map<ThreadId, Promise<unknown>>());
+    const ends = madeOnce(
+      lastWrites,
+      threadsIn(target) ?? target,
+      () => new Map<ThreadId, Promise<unknown>>(),
+    );
     const written = (ends.get(threadId) ?? Promise.resolve()).then(async () => {
       if (!(await is(id))) return false;
       const latest = await write(saver);
-      const listing = listingOf(storage, threadId);
+      const listing = listingOf(target, threadId);
       if (listing !== undefined) listing.latest = latest;
       return true;
     });
@@ -165,8 +170,4 @@ function inAnySaver(saver: BaseCheckpointSaver, target: object, threadId: Thread
     return written;
   };
   return { is, writeAfter };
-}
-
-function isSqlite(value: unknown): value is SqliteDatabase {
-  return hasMethods(value, "prepare", "transaction");
 }

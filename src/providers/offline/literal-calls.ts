@@ -1,7 +1,7 @@
 /** Reads calls that are written out: `call NAME {json}`. */
 
-import { parseJson } from "../shared/json.js";
-import { isRecord } from "../shared/values.js";
+import { parseJson } from "../../shared/json.js";
+import { isRecord } from "../../shared/values.js";
 
 /** A call that the model wants to make. It has no id yet. */
 export interface PlannedCall {

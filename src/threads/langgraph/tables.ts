@@ -1,10 +1,9 @@
 /** The tables of `PostgresSaver` and `SqliteSaver`, for questions that a checkpointer has no method for. */
 
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
-import { hasMethods, prototypeWith } from "../../shared/values.js";
-import { originalOf } from "../langgraph/replace-methods.js";
-import { type PostgresPool, poolOf, writesItself } from "./postgres-pool.js";
-import { lockKey } from "./thread-lock.js";
+import { prototypeWith } from "../../shared/values.js";
+import { originalOf } from "./replace-methods.js";
+import { lockKey, type PostgresPool, poolOf, schemaOf, sqliteOf } from "./saver-databases.js";
 
 /** How a checkpointer's tables are queried. Each `?` stands for a value. */
 export interface Tables {
@@ -27,12 +26,10 @@ export function tablesOf(saver: BaseCheckpointSaver): Tables | undefined {
   const target = originalOf(saver) as BaseCheckpointSaver;
   if (prototypeWith(target, "list") !== prototypeWith(target, "put")) return undefined;
   const pool = poolOf(target);
-  if (pool !== undefined)
-    return tablesInPostgres(pool, String(Reflect.get(Object(Reflect.get(target, "options")), "schema")));
-  const database: unknown = Reflect.get(target, "db");
-  const isSqlite = hasMethods(database, "prepare") && writesItself(target, "migratePendingSends");
-  if (!isSqlite) return undefined;
-  const tables = tablesInSqlite(database as SqliteTables);
+  if (pool !== undefined) return tablesInPostgres(pool, schemaOf(target));
+  const database = sqliteOf(target);
+  if (database === undefined) return undefined;
+  const tables = tablesInSqlite(database);
   const setUp: unknown = Reflect.get(target, "setup");
   return {
     ...tables,

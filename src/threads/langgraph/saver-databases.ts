@@ -1,8 +1,10 @@
-/** The pool of a `PostgresSaver`, whose clients are closed if they do not answer. */
+/** The connections of `PostgresSaver` and `SqliteSaver`, which are private fields of theirs. */
 
+import { createHash } from "node:crypto";
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { hasMethods, prototypeWith } from "../../shared/values.js";
-import { ownMethod } from "./patient-saver.js";
+import { viewOf } from "../../shared/views.js";
+import { ownMethod } from "./replace-methods.js";
 
 export interface PostgresClient {
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
@@ -20,11 +22,39 @@ export function poolOf(saver: BaseCheckpointSaver): PostgresPool | undefined {
   return isPool ? (pool as PostgresPool) : undefined;
 }
 
+/** The schema of a `PostgresSaver`'s tables. */
+export function schemaOf(saver: BaseCheckpointSaver): string {
+  return String(Reflect.get(Object(Reflect.get(saver, "options")), "schema"));
+}
+
+/** The same `PostgresSaver` with another pool. */
+export function withPool(saver: BaseCheckpointSaver, pool: object): BaseCheckpointSaver {
+  return viewOf(saver, { pool });
+}
+
+/** The part of `better-sqlite3` that is used. */
+export interface SqliteDatabase {
+  prepare(sql: string): {
+    run(...values: unknown[]): unknown;
+    get(...values: unknown[]): unknown;
+    all(...values: unknown[]): unknown[];
+  };
+  transaction<Result>(work: () => Result): { immediate(): Result };
+}
+
+/** The database of a checkpointer. Undefined if it is no `SqliteSaver`. */
+export function sqliteOf(saver: BaseCheckpointSaver): SqliteDatabase | undefined {
+  const database: unknown = Reflect.get(saver, "db");
+  const isSqlite =
+    hasMethods(database, "prepare", "transaction") && writesItself(saver, "migratePendingSends");
+  return isSqlite ? (database as SqliteDatabase) : undefined;
+}
+
 /**
  * Whether the checkpointer writes with the methods of LangGraph's class, which has a method with this name. A subclass
  * or wrapper with its own methods may do more than write, so it is called as it is.
  */
-export function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
+function writesItself(saver: BaseCheckpointSaver, name: string): boolean {
   const owner = prototypeWith(saver, "put");
   if (owner === undefined || !Object.hasOwn(owner, name)) return false;
   return ownMethod(saver.put) === owner.put && ownMethod(saver.putWrites) === owner.putWrites;
@@ -63,4 +93,10 @@ export function closing(pool: PostgresPool) {
     for (const client of lent) giveBack(client, true);
   };
   return { connect, giveUp };
+}
+
+/** The first 64 bits of a hash. PostgreSQL's lock keys are such numbers, and other programs use them too. */
+export function lockKey(...names: readonly string[]): bigint {
+  const key = JSON.stringify(["langgraph-tether", ...names]);
+  return createHash("sha256").update(key).digest().readBigInt64BE();
 }

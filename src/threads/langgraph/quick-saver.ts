@@ -8,8 +8,8 @@ import { BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph"
 import { safely } from "../../shared/json.js";
 import { hasMethods, madeOnce, prototypeWith } from "../../shared/values.js";
 import { liveView, viewOf } from "../../shared/views.js";
-import { replaceMethods } from "../langgraph/replace-methods.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
+import { replaceMethods } from "./replace-methods.js";
 
 /**
  * Makes the view, for one run or one read of a thread. A custom serializer stays. A checkpointer with private fields is
