@@ -9,7 +9,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { safely } from "../shared/json.js";
-import { isPlainObject } from "../shared/values.js";
+import { factsOf, isSame } from "./facts.js";
 
 export interface Follower {
   /** Takes the next message of the list. */
@@ -101,63 +101,4 @@ export function createMemo<Made>(): Memo<Made> {
     known.set(message, { facts, made });
     return made;
   };
-}
-
-/*
- * Finds out whether a message was changed in place.
- */
-
-const LIST = Symbol("list");
-const OBJECT = Symbol("object");
-const END = Symbol("end");
-/** Anything nested deeper counts as one value. Such a message cannot be stored. */
-const DEEPEST = 50;
-
-/** Every value that a message holds, in order. Two messages with the same facts have the same content. */
-function factsOf(message: BaseMessage): readonly unknown[] {
-  const facts: unknown[] = [];
-  // What throws when it is read never counts as the same.
-  return safely(() => readFacts(message, facts), false) ? facts : [Symbol("unreadable")];
-}
-
-function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
-  return before.length === now.length && before.every((fact, index) => Object.is(fact, now[index]));
-}
-
-function readFacts(message: object, facts: unknown[]): true {
-  // The key of a `for in` loop is the fastest way to read a value.
-  for (const key in Object(message)) {
-    if (key === "lc_serializable" || key === "lc_namespace") continue;
-    facts.push(key);
-    const value: unknown = message[key as never];
-    if (key !== "lc_kwargs") gather(value, facts, 0);
-    else gatherOthers(Object(value), message, facts);
-  }
-  return true;
-}
-
-/** What the constructor received. Most values equal the fields'. */
-function gatherOthers(kwargs: object, message: object, facts: unknown[]): void {
-  for (const key in kwargs) {
-    facts.push(key);
-    if (kwargs[key as never] !== message[key as never]) gather(kwargs[key as never], facts, 0);
-  }
-}
-
-function gather(value: unknown, facts: unknown[], depth: number): void {
-  if (typeof value !== "object" || value === null || depth === DEEPEST) {
-    facts.push(value);
-  } else if (Array.isArray(value)) {
-    facts.push(LIST, value.length);
-    for (let index = 0; index < value.length; index += 1) gather(value[index], facts, depth + 1);
-  } else if (isPlainObject(value)) {
-    facts.push(OBJECT);
-    for (const key in value) {
-      facts.push(key);
-      gather(value[key], facts, depth + 1);
-    }
-    facts.push(END);
-  } else {
-    facts.push(value);
-  }
 }

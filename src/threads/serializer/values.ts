@@ -1,6 +1,7 @@
 /** Reads and writes stored values as LangGraph's serializer does, in less time. */
 
 import { Send } from "@langchain/langgraph";
+import { DEEPEST_FACT, gatherFacts, isSame } from "../../history/facts.js";
 import { isPlainObject, pickFields } from "../../shared/values.js";
 import { type MessageClass, type MessageClasses, NAMESPACE, UNDEFINED } from "./message-classes.js";
 
@@ -21,16 +22,8 @@ interface Known {
 }
 
 const UNDEFINED_TEXT = JSON.stringify(UNDEFINED);
-/** LangChain refuses to read a message nested deeper than 50. LangGraph writes it. */
-const DEEPEST_FIELD = 40;
-const LIST = Symbol("list");
-const OBJECT = Symbol("object");
 
-/**
- * Messages can change in place: LangGraph, LangChain and nodes write ids, names and metadata into them. So a message's
- * values are compared with those that its bytes were made from. The comparison takes one step per value, however long
- * its texts are.
- */
+/** A message can change in place, so its values are compared with those that its bytes were made from. */
 export function createMessageBytes(): MessageBytes {
   const known = new WeakMap<object, Known>();
   const facts: unknown[] = [];
@@ -43,7 +36,7 @@ export function createMessageBytes(): MessageBytes {
       const value = heldValue(message, field, given);
       facts.push(field);
       // LangGraph also visits what is not stored, and fails if that is too deep.
-      if (!gather(value, facts, 0) || (value !== given && !gather(given, facts, 0))) return undefined;
+      if (!gatherFacts(value, facts) || (value !== given && !gatherFacts(given, facts))) return undefined;
     }
     const before = known.get(message);
     if (before !== undefined && isSame(before.facts, facts)) return before.bytes;
@@ -71,44 +64,6 @@ function isNamespace(value: unknown, length: number): boolean {
   return (
     Array.isArray(value) && value.length === length && value[0] === NAMESPACE[0] && value[1] === NAMESPACE[1]
   );
-}
-
-/**
- * Adds all that a value holds to the facts. Two values with the same facts have the same JSON.
- *
- * @returns False for a value that is not plain JSON or `undefined`, or that LangChain or LangGraph writes differently.
- */
-function gather(value: unknown, facts: unknown[], depth: number): boolean {
-  if (typeof value !== "object" || value === null) {
-    facts.push(value);
-    return typeof value !== "function" && typeof value !== "symbol" && typeof value !== "bigint";
-  }
-  if (depth > DEEPEST_FIELD || Reflect.get(value, "toJSON") !== undefined) return false;
-  if (Array.isArray(value)) {
-    facts.push(LIST, value.length);
-    for (let index = 0; index < value.length; index += 1)
-      if (!gather(value[index], facts, depth + 1)) return false;
-    return !("lg_name" in value);
-  }
-  if (!isPlainObject(value) || Object.getPrototypeOf(value) === null) return false;
-  const keys = Object.keys(value);
-  facts.push(OBJECT, keys.length);
-  for (const key of keys) {
-    facts.push(key);
-    if (!gather(value[key], facts, depth + 1)) return false;
-  }
-  return !(
-    "lc" in value ||
-    "lg_name" in value ||
-    "__lc_escaped__" in value ||
-    Object.hasOwn(value, "__proto__")
-  );
-}
-
-function isSame(before: readonly unknown[], now: readonly unknown[]): boolean {
-  if (before.length !== now.length) return false;
-  for (let index = 0; index < now.length; index += 1) if (before[index] !== now[index]) return false;
-  return true;
 }
 
 /** Undefined if two fields share a stored name, or one has none. */
@@ -228,7 +183,7 @@ function readMessage(record: Record<string, unknown>, classes: MessageClasses): 
 function readField(value: unknown, depth: number): unknown {
   if (typeof value === "number") return Number.isFinite(value) && !Object.is(value, -0) ? value : ODD;
   if (typeof value !== "object" || value === null) return value;
-  if (depth > DEEPEST_FIELD) return ODD;
+  if (depth > DEEPEST_FACT) return ODD;
   const holder = value as Record<string, unknown>;
   const isList = Array.isArray(value);
   let hasDropped = false;
