@@ -152,8 +152,7 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       threadId,
       shown.flatMap(({ message }) => message ?? []),
     );
-    const markup = threadPage(view, archives, chosen, Date.now(), repair);
-    return page(markup, 200, isBusy ? { refresh: "5" } : {});
+    return page(threadPage(view, archives, chosen, Date.now(), repair, isBusy));
   };
   return async function inspect(request, env) {
     try {
@@ -180,8 +179,8 @@ function respond(text: string, type: string, status = 200, more: Record<string, 
   return new Response(text, { status, headers });
 }
 
-export const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
-  respond(Markup.of(markup), "text/html", status, more);
+export const page = (markup: Markup, status?: number): Response =>
+  respond(Markup.of(markup), "text/html", status);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
 

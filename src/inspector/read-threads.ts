@@ -2,7 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
+import { readList as readStored } from "../doctor/examine.js";
+import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
 import { isKeptState, reportOn, reportWith } from "../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
 import { planFor } from "../doctor/plan.js";
@@ -163,8 +164,8 @@ export async function readThread(
     values: stored.values ?? {},
     metadata: listed.metadata,
     report,
-    /** What the doctor finds in the step's messages. */
-    findings: (shown === undefined ? own : reportOfStep(shown))?.findings ?? [],
+    /** What the doctor finds in the step's messages, with the indexes of their rows. */
+    findings: withRows((shown === undefined ? own : reportOfStep(shown))?.findings, shown?.messages),
     mendedBy,
     /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
@@ -192,6 +193,13 @@ export async function readThread(
     /** The previous request; undefined if there is none, or if it was not read. */
     before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
   };
+}
+
+/** Values that are not messages have no row. */
+function withRows(findings: readonly Finding[] = [], list: readonly unknown[] = []): readonly Finding[] {
+  if (findings.every(({ index }) => index === null)) return findings;
+  const rows = new Map(readStored(list).messages.map(({ index }, row) => [index, row]));
+  return findings.map((found) => ({ ...found, index: rows.get(found.index ?? -1) ?? null }));
 }
 
 function repairsOf(thread: StoredThread) {

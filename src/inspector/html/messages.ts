@@ -14,7 +14,7 @@ import {
   type Row,
   type ShownRow,
 } from "../view/rows.js";
-import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
+import { bytes, chip, codeSpans, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
 export type LinkTo = (anchor: string) => string;
@@ -31,15 +31,15 @@ export function messageRows(rows: readonly ShownRow[], linkTo: LinkTo, archives:
 const TITLES = { "as-stored": "", changed: "changed", added: "not stored", "left-out": "not sent" } as const;
 
 function messageRow(row: Row, linkTo: LinkTo, archives: Archives): Markup {
-  const { kind, anchor, message, position, sent, sentPosition, novelty, own, fate } = row;
+  const { kind, anchor, message, position, sent, sentPosition, novelty, own, faults, fate } = row;
   const shown = position === undefined ? (sent ?? message) : message;
   if (shown === undefined) return html``;
   const view = viewMessage(shown);
   const changed = kind === "changed" && sent !== undefined ? viewMessage(sent) : undefined;
-  const marks = distinctBy([...own, ...fate], ({ word }) => word);
+  const marks = distinctBy([...faults, ...own, ...fate], ({ word }) => word);
   // What concerns only the form is beside the ids.
   const ofForm = isSameText(row) ? fate.filter(isMarkOfForm) : [];
-  const tone = ["good", "warning"].find((one) => marks.some((mark) => mark.tone === one));
+  const tone = ["bad", "good", "warning"].find((one) => marks.some((mark) => mark.tone === one));
   const news = novelty === "new" ? "new" : novelty === "changed" && "changed since";
   const ids =
     view.ids !== "" &&
@@ -102,7 +102,7 @@ function whys(marks: readonly Mark[]): Markup | false {
   const told = marks.filter(({ text, source }) => text !== "" || source !== null);
   return (
     told.length > 0 &&
-    html`<ul class="why">${told.map(({ text, source }) => html`<li>${sentence(text)}${sourceLink(source)}</li>`)}</ul>`
+    html`<ul class="why">${told.map(({ text, source }) => html`<li>${codeSpans(sentence(text))}${sourceLink(source)}</li>`)}</ul>`
   );
 }
 
