@@ -132,6 +132,17 @@ describe("the pages of `inspect`", () => {
     expect(await run(["inspect", "--file", "none.json"])).toMatchObject({ code: 2 });
   });
 
+  it("say which port is used, and blame nobody else", async () => {
+    const { url, stop } = await listen(createServer());
+    onTestFinished(stop);
+    const { port } = new URL(url);
+    const { code, errors } = await run(["inspect", "--file", fileOf(HELLO), "--port", port]);
+    expect([code, errors]).toEqual([
+      2,
+      `Port ${port} of --port is used by another program. Name another one, or leave --port out for a free one.\n`,
+    ]);
+  });
+
   it.each([304, 429, 999])("go on after a server has answered with status %i, and say so", async (status) => {
     let isWell = true;
     const server = createServer((_, response) => {
