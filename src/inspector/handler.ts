@@ -37,6 +37,7 @@ import {
 import { admitThisMachine, refusal } from "./this-machine.js";
 import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
+import { curlCommand, wireRequest } from "./wire-request.js";
 
 /** What `createInspector` gets. */
 export interface InspectorOptions {
@@ -131,7 +132,7 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       const view = await readList(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
-    const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
+    const { at, as, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
     const threadId = decoded(id);
     const store = await storeFor(request);
     const reading = await readThread(store, { ...chosen, threadId }, settingsOf);
@@ -140,6 +141,11 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       const place = `stored-${Math.min(at, view.totals.stored)}`;
       const address = threadLink(threadId, { ...chosen, page: view.pageOfPlace(place) });
       return respond("", "text/plain", 303, { location: `${address}#${place}` });
+    }
+    if (as !== undefined) {
+      const wire = view.isAsked ? await wireRequest(view) : undefined;
+      if (wire === undefined) return respond(NO_WIRE, "text/plain", 404);
+      return as === "wire" ? json(wire.body as object) : respond(curlCommand(wire), "text/plain");
     }
     if (isJson(request)) return json(threadJson(view));
     const repair =
@@ -184,6 +190,9 @@ export const page = (markup: Markup, status?: number): Response =>
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
 
+const NO_WIRE =
+  "There is no request here, or no client that shows it. Another provider can be chosen with `dialect`.";
+
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
 
 /**
@@ -225,6 +234,7 @@ const THREAD_PARAMETERS = {
   ns: text,
   page: countFrom(1),
   at: countFrom(1),
+  as: oneOf(["wire", "curl"]),
 } satisfies Rules;
 
 type Query<Table extends Rules> = {

@@ -151,7 +151,8 @@ const following = document.querySelector("[data-live]") && setInterval(() => fol
 document.addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(button.dataset.copy);
+  const { copy, from } = button.dataset;
+  await navigator.clipboard.writeText(from ? await (await fetch(from)).text() : copy);
   button.textContent = "Copied";
 });
 addEventListener("hashchange", reveal);
@@ -227,6 +228,10 @@ export const chip = (word: string, tone = "neutral"): Markup =>
 export const copied = (text: string): Markup =>
   html`<code class="copy">${text}</code> <button type="button" class="small" data-copy="${text}" hidden>Copy</button>`;
 
+/** A link to a text, with a button that copies it. */
+export const copiedFrom = (address: string, name: string): Markup =>
+  html`<a href="${address}">${name}</a> <button type="button" class="small" data-copy data-from="${address}" hidden>Copy</button>`;
+
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
   findings: ["findings", "warning"],
@@ -288,6 +293,7 @@ export interface ThreadLink {
   readonly page?: number | undefined;
   readonly only?: "changes" | undefined;
   readonly with?: "tether" | undefined;
+  readonly as?: "wire" | "curl" | undefined;
   /** A subgraph's namespace. */
   readonly ns?: string | undefined;
 }

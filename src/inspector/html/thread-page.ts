@@ -16,6 +16,7 @@ import {
   chip,
   codeSpans,
   copied,
+  copiedFrom,
   joined,
   layout,
   options,
@@ -627,6 +628,7 @@ ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1"
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
 ${isMade && view.isAsked && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${view.isAsked && fact("The request as its client sends it", html`${copiedFrom(link({ as: "wire" }), "JSON")} ${copiedFrom(link({ as: "curl" }), "curl")}`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
 ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>
