@@ -111,6 +111,8 @@ export interface ThreadStore {
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
   /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
   readonly knowsRuns?: boolean | undefined;
+  /** Contract: never rejects. How many runs of the thread wait for their turn. Undefined: the store knows no runs. */
+  readonly queuedRuns?: ((ref: ThreadRef) => Promise<number>) | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)

@@ -3,6 +3,7 @@
 import { z } from "zod/v4";
 import { hintAtStore, storeRule } from "../doctor/graph-store.js";
 import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
+import { HIDDEN } from "../doctor/targets/target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
@@ -158,7 +159,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       threadId,
       shown.flatMap(({ message }) => message ?? []),
     );
-    return page(threadPage(view, archives, chosen, Date.now(), repair, isBusy));
+    const about = { now: Date.now(), repair, isLive: isBusy, studio: studioOf(store, origin) };
+    return page(threadPage(view, archives, chosen, about));
   };
   return async function inspect(request, env) {
     try {
@@ -175,6 +177,12 @@ export async function threadsOfThisServer(request: Pick<Request, "headers">): Pr
 }
 
 const THIS_SERVER = "this server";
+
+/** The address of a LangGraph server, which Studio opens. */
+function studioOf({ target, knowsRuns }: ThreadStore, origin: string): string | undefined {
+  const address = target === THIS_SERVER ? origin : target;
+  return knowsRuns === true && !address.includes(HIDDEN) && URL.canParse(address) ? address : undefined;
+}
 
 /*
  * Responses.
@@ -234,6 +242,7 @@ const THREAD_PARAMETERS = {
   ns: text,
   page: countFrom(1),
   at: countFrom(1),
+  q: text,
   as: oneOf(["wire", "curl"]),
 } satisfies Rules;
 

@@ -94,10 +94,11 @@ export async function readThread(
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace };
-  const kept = await readSubgraphs(store, [threadId]);
-  const isThere = namespace === "" || kept.some((one) => one.namespace === namespace);
+  const below = await readSubgraphs(store, [threadId], () => true);
+  const isThere = namespace === "" || below.some((one) => one.namespace === namespace);
   if (!isThere) throw refusal(404);
-  const subgraphs = namespace === "" ? kept : [];
+  // Only what a subgraph keeps can make a later request of the thread fail.
+  const subgraphs = namespace === "" ? below.filter(isKeptState) : [];
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
@@ -157,8 +158,14 @@ export async function readThread(
     nodesBefore: stored.nodesBefore ?? [],
     /** The namespace of the shown state. */
     namespace,
-    /** The states that subgraphs keep, with their verdicts. */
-    subgraphs: subgraphs.map((one) => ({ namespace: one.namespace, report: reportOn(one, { dialect }) })),
+    /** The states of subgraphs, with their verdicts. */
+    subgraphs: below.map((one) => ({
+      namespace: one.namespace,
+      isKept: isKeptState(one),
+      report: reportOn(one, { dialect }),
+    })),
+    /** How many runs wait for the thread on its server. */
+    queued: (await store.queuedRuns?.(ref)) ?? 0,
     channel: stored.channel ?? "messages",
     /** The state's other channels. */
     values: stored.values ?? {},
@@ -218,13 +225,23 @@ function stoppedIn(thread: StoredThread, store: ThreadStore) {
 /** The most states of subgraphs that are read for one page. */
 const MOST_SUBGRAPHS = 20;
 
-/** The states that the subgraphs of these threads keep from run to run. A server does not list them. */
-async function readSubgraphs(store: ThreadStore, threadIds: readonly string[]): Promise<StoredThread[]> {
+/**
+ * The states of the subgraphs of these threads, such as those of sub-agents. A server does not list them.
+ *
+ * @param isWanted By default, only states that a subgraph keeps from run to run.
+ */
+async function readSubgraphs(
+  store: ThreadStore,
+  threadIds: readonly string[],
+  isWanted: (ref: ThreadRef) => boolean = isKeptState,
+): Promise<StoredThread[]> {
   if (store.knowsRuns || threadIds.length === 0) return [];
   const found: ThreadRef[] = [];
   for await (const ref of store.threads({ threadIds }))
-    if (ref.namespace !== "" && isKeptState(ref) && found.length < MOST_SUBGRAPHS) found.push(ref);
-  return Promise.all(found.map((ref) => store.read(ref, { earlierMessages: 0 })));
+    if (ref.namespace !== "" && isWanted(ref)) found.push(ref);
+  // Those that are kept come first.
+  const wanted = found.sort((one, other) => Number(isKeptState(other)) - Number(isKeptState(one)));
+  return Promise.all(wanted.slice(0, MOST_SUBGRAPHS).map((ref) => store.read(ref, { earlierMessages: 0 })));
 }
 
 /** What happens with a step's messages, and those of the next request. */

@@ -30,6 +30,7 @@ const READING = {
   nodesBefore: [],
   namespace: "",
   subgraphs: [],
+  queued: 0,
   values: {},
   metadata: {},
   mendedBy: "agent" as const,

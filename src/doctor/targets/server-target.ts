@@ -188,6 +188,10 @@ export function threadsOfClient(
       const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
       return [first, ...earlier.flatMap(toStep)];
     },
+    queuedRuns: async ({ threadId }) => {
+      const waiting = runs.list(threadId, { status: "pending", limit: PAGE });
+      return (await waiting.catch(() => [])).length;
+    },
     contextOfRun: async ({ threadId }, runId) => {
       const run = await runs.get(threadId, runId).catch(() => undefined);
       const context: unknown = Object(Object(run).kwargs).context;

@@ -66,7 +66,7 @@ const THREAD = `
 .rail .earlier a{color:var(--link);text-decoration:underline}.rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
 .story{font-size:15.5px}.story dl{display:grid;gap:.55rem}.story dl>div{display:grid;grid-template-columns:8.5rem minmax(0,1fr);gap:0 1rem}.story dt{font-size:13.5px;font-weight:600;color:var(--soft);line-height:1.75}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
 .tools{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;align-items:center;margin-bottom:.75rem;font-size:14px}.tools nav{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.tools a,.tools summary{display:inline-block;padding:.2rem 0}.tools details[open]{flex-basis:100%}.tools .panel{margin:.4rem 0 0}
-.jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
+.jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input[type=search]{width:11rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
 .facts{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin-top:.9rem}.facts div{min-width:0}.facts dt{font-size:13px;color:var(--soft)}.facts dd{overflow-wrap:anywhere}
 .rows{background:var(--panel);border:1px solid var(--line);border-radius:10px;overflow:clip}
 .row{padding:.6rem 1.15rem .7rem;border-bottom:1px solid var(--line);border-left:3px solid transparent;min-width:0;overflow-wrap:anywhere}.rows>:last-child{border-bottom:0}
@@ -83,7 +83,7 @@ figure{margin:.4rem 0 0}img{max-width:100%;max-height:20rem;border:1px solid var
 .why{display:grid;gap:.15rem;margin-top:.35rem;font-size:13px;color:var(--soft)}
 .ids{margin-top:.2rem;font-size:12px;color:var(--soft);overflow-wrap:anywhere}.ids summary{color:var(--soft);padding:.1rem .2rem}.head .ids{margin:0}.head .ids[open]{flex-basis:100%}.ids .mono{font-size:12px}
 .fold>summary{padding:.55rem 1.15rem;background:var(--sunk);color:var(--soft);border-bottom:1px solid var(--line)}
-.findings{display:grid;gap:.8rem;margin-top:.5rem}.findings li{display:grid;gap:.15rem}.copy{user-select:all;background:var(--sunk);padding:.1rem .4rem;border-radius:5px}
+.tree ul{padding-left:1.4rem}.tree li{padding:.15rem 0}.findings{display:grid;gap:.8rem;margin-top:.5rem}.findings li{display:grid;gap:.15rem}.copy{user-select:all;background:var(--sunk);padding:.1rem .4rem;border-radius:5px}
 `;
 
 const NARROW = `
@@ -294,6 +294,10 @@ export interface ThreadLink {
   readonly only?: "changes" | undefined;
   readonly with?: "tether" | undefined;
   readonly as?: "wire" | "curl" | undefined;
+  /** A text that the messages have. */
+  readonly q?: string | undefined;
+  /** A message's position, which leads to its row. */
+  readonly at?: number | undefined;
   /** A subgraph's namespace. */
   readonly ns?: string | undefined;
 }
@@ -305,8 +309,12 @@ export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${
 
 export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
   `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
-export const threadJsonLink = (threadId: string, { only: _, ...query }: ThreadLink): string =>
+export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadLink): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
+
+/** The thread in LangSmith's Studio. @param server Its LangGraph server, which the browser reaches. */
+export const studioLink = (threadId: string, server: string): string =>
+  `https://smith.langchain.com/studio/thread/${encodeURIComponent(threadId)}${queryText({ baseUrl: server })}`;
 
 /** An id can end like the JSON address: a file's thread is named after it. */
 function encodedId(threadId: string): string {

@@ -23,6 +23,7 @@ import {
   outcomeChip,
   sentence,
   statusChip,
+  studioLink,
   type ThreadLink,
   threadJsonLink,
   threadLink,
@@ -42,20 +43,24 @@ interface Shown {
   readonly now: number;
 }
 
-/**
- * The page `/tether/threads/:id`.
- *
- * @param now In milliseconds.
- * @param repair The beginning of the command that repairs the thread. Empty or undefined: there is none.
- * @param isLive Whether the page follows a run.
- */
+/** What the page says besides what is in the thread. */
+interface About {
+  /** In milliseconds. */
+  readonly now: number;
+  /** The beginning of the command that repairs the thread. Empty or undefined: there is none. */
+  readonly repair: string | undefined;
+  /** Whether the page follows a run. */
+  readonly isLive: boolean;
+  /** The address of the LangGraph server, for Studio. */
+  readonly studio: string | undefined;
+}
+
+/** The page `/tether/threads/:id`. */
 export function threadPage(
   view: ThreadView,
   archives: Archives,
   { page: _, ...chosen }: ThreadLink,
-  now: number,
-  repair: string | undefined,
-  isLive = false,
+  { now, repair, isLive, studio }: About,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
@@ -63,6 +68,9 @@ export function threadPage(
     const page = view.pageOfPlace(anchor);
     return `${page === view.page.number ? "" : link({ page })}#${anchor}`;
   };
+  const amongAll = (at: number) => link({ only: undefined, q: undefined, at });
+  const isPart = chosen.only !== undefined || Boolean(chosen.q);
+  const places = { linkTo, amongAll: isPart ? amongAll : undefined };
   const shown: Shown = { view, chosen, link, linkTo, now };
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
@@ -71,12 +79,12 @@ ${questionPanel(view)}${findingsPanel(shown, repair)}${subgraphsPanel(shown)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
-${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, archives)}
+${rows.length === 0 ? html`<p class="panel">${chosen.q ? "No message has this text." : chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, places, archives)}
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}
 ${statePanel(view)}
-<p class="pages"><span class="mono small soft printed">${threadId}</span><span class="printed only">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
+<p class="pages"><span class="mono small soft printed">${threadId}</span><span class="printed only">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a>${studio !== undefined && html`<a href="${studioLink(threadId, studio)}" rel="noreferrer noopener">Studio</a>`}</p>
 </div>`;
   return layout({
     title: name,
@@ -126,6 +134,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
         ownPatch(view),
         future && html`<p>${future}.${willBeClosed.length > 0 && effect}</p>`,
         html`<p>${request}</p>`,
+        queuedText(view),
         sender(shown),
       ],
     ],
@@ -348,6 +357,12 @@ const lostResults = ({ moment: at, isMade, findings, nodesBefore }: ThreadView):
     ? findings.filter(({ code, severity }) => code === "state/pending-result" && severity === "warning")
     : [];
 
+/** Runs that a server has accepted, and not begun. */
+const queuedText = ({ queued, isLatest }: ThreadView): Markup | false =>
+  isLatest &&
+  queued > 0 &&
+  html`<p>${amount(queued, "run")} of the thread ${queued === 1 ? "waits" : "wait"} for ${queued === 1 ? "its" : "their"} turn.</p>`;
+
 /** Who sends the thread's messages, and what is unknown about that. */
 function sender({ view, chosen, link }: Shown): Markup | false {
   const { mendedBy, isMade, moment: at, knowsSettings } = view;
@@ -543,8 +558,10 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
 }
 
 /** That a subgraph's own messages have faults: it sends them when it runs next. */
-function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
-  const faulty = subgraphs.filter(({ report: { outcome } }) => outcome !== "sound");
+function subgraphFaults({ subgraphs, namespace: shown, threadId }: ThreadView): Markup | false {
+  const faulty = subgraphs.filter(
+    ({ isKept, report }) => shown === "" && isKept && report.outcome !== "sound",
+  );
   if (faulty.length === 0) return false;
   return html`${faulty.map(({ namespace, report: { findings } }) => {
     const said = findings.find(({ severity }) => severity !== "info") ?? findings.at(-1);
@@ -552,16 +569,25 @@ function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
   })}`;
 }
 
-/** The states that subgraphs keep, or the way back from one of them. */
+/** The states of subgraphs below one another, such as those of sub-agents, and the way back from one of them. */
 function subgraphsPanel({ view: { namespace, subgraphs, threadId } }: Shown): Markup | false {
-  if (namespace !== "")
-    return html`<p class="panel">This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`;
   if (subgraphs.length === 0) return false;
-  const entries = subgraphs.map(
-    ({ namespace: ns, report: { outcome, findings, messages } }) =>
-      html`<li><a href="${threadLink(threadId, { ns })}"><bdi>${nameIn(ns)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}</span> ${outcomeChip(outcome, worthALook(findings))}</li>`,
-  );
-  return html`<section class="panel"><h2>Subgraphs with a memory of their own</h2><ul class="findings">${entries}</ul></section>`;
+  /** The nearest shown state above one. */
+  const parentOf = (inner: string): string =>
+    subgraphs
+      .map((one) => one.namespace)
+      .filter((outer) => inner.startsWith(`${outer}|`))
+      .reduce((nearest, outer) => (outer.length > nearest.length ? outer : nearest), "");
+  const below = (parent: string): Markup | false => {
+    const inner = subgraphs.filter((one) => parentOf(one.namespace) === parent);
+    return inner.length > 0 && html`<ul>${inner.map(entry)}</ul>`;
+  };
+  const entry = ({ namespace: ns, isKept, report }: (typeof subgraphs)[number]): Markup => {
+    const { outcome, findings, messages } = report;
+    const name = ns.slice(parentOf(ns).length).replace(/^\|/, "");
+    return html`<li><a href="${threadLink(threadId, { ns })}"${ns === namespace && html` aria-current="page"`}><bdi>${nameIn(name)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}${isKept && ", kept from run to run"}</span> ${outcomeChip(outcome, worthALook(findings))}${below(ns)}</li>`;
+  };
+  return html`<section class="panel tree"><h2>Subgraphs and sub-agents</h2>${namespace !== "" && html`<p>This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`}${below("")}</section>`;
 }
 
 /** The most channels that are shown. */
@@ -591,6 +617,9 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "the provider is not known",
 };
 
+/** The messages of fewer rows are found without a search. */
+const LEAST_TO_SEARCH = 8;
+
 function tools({ view, chosen, link }: Shown): Markup {
   const { form, totals, brokenInRequest, step, steps, threadId, isLatest, page, isMade } = view;
   const { dialect } = form.options;
@@ -605,7 +634,7 @@ function tools({ view, chosen, link }: Shown): Markup {
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,
     );
-  const { only, ...request } = chosen;
+  const { only, q, ...request } = chosen;
   const ofStep = [
     ["Checkpoint", step?.checkpointId],
     ["Run", step?.runId],
@@ -614,13 +643,18 @@ function tools({ view, chosen, link }: Shown): Markup {
   return html`<div class="tools">
 <nav aria-label="Steps and changes">${steps.length > 1 && html`<a class="narrow" href="#steps">Steps</a>`}${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
     !isLatest && html`<a href="${link({ step: undefined })}">Latest</a>`
-  }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a></nav>
+  }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a>${q && html`<a href="${link({ q: undefined })}">Without the search</a>`}</nav>
+${
+  (view.allRows > LEAST_TO_SEARCH || q) &&
+  html`<form action="${threadLink(threadId)}" method="get" class="jump" role="search" aria-label="Messages">${hidden({ ...request, only })}<label>With the text<input type="search" name="q" value="${q}"></label><button type="submit">Find</button></form>`
+}
 ${
   totals.stored > page.end - page.start &&
+  !q &&
   html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with, ns: chosen.ns })}
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, q, with: chosen.with, ns: chosen.ns })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
 ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>`}
 <button type="submit">Show</button>

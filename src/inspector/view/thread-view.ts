@@ -12,16 +12,24 @@ import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { mediaOf } from "../../providers/media/media-limits.js";
 import { validateHistory } from "../../providers/rules/validate-history.js";
 import type { ThreadReading } from "../read-threads.js";
-import { nameIn, ROLES, titleOf } from "./message-view.js";
+import { nameIn, ROLES, says, titleOf } from "./message-view.js";
 import { differenceTo } from "./request.js";
 import { foldRows, isOfNote, type Row, rowsOf } from "./rows.js";
 
 export type ThreadView = ReturnType<typeof viewThread>;
 
-/** @param wantedPage The page of rows, from 1; undefined for the last one. */
+/** Which rows a page has. */
+interface WantedRows {
+  /** From 1. Undefined: the last one. */
+  readonly page?: number | undefined;
+  readonly only?: "changes" | undefined;
+  /** A text that the messages have. */
+  readonly q?: string | undefined;
+}
+
 export function viewThread(
   { history, before, metadata, ...read }: ThreadReading,
-  { page: wantedPage, only }: { readonly page?: number | undefined; readonly only?: "changes" | undefined },
+  { page: wantedPage, only, q = "" }: WantedRows,
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
@@ -41,7 +49,9 @@ export function viewThread(
   const all = rowsOf({ history, explanation, next, novelty, isAsked, findings, refused }).filter(
     ({ message }) => message === undefined || next.added.get(message) !== "next-message",
   );
-  const wanted = only ? all.filter(isOfNote) : all;
+  const text = q.toLowerCase();
+  const hasText = ({ message, sent }: Row) => [message, sent].some((one) => one && says(one, text));
+  const wanted = all.filter((row) => (!only || isOfNote(row)) && (text === "" || hasText(row)));
   const page = pageOf(wanted.length, wantedPage ?? Number.POSITIVE_INFINITY);
   const rows = wanted.slice(page.start, page.end);
   const length = isAsked ? prepareModelInput(history, form.options).length : undefined;
@@ -71,7 +81,9 @@ export function viewThread(
     refused,
     story: storyOf(all),
     page,
-    rows: only ? rows : foldRows(rows, page.number === page.count),
+    /** How many rows there are without the reader's choice. */
+    allRows: all.length,
+    rows: only || text !== "" ? rows : foldRows(rows, page.number === page.count),
     /** The page on which a message is, by its anchor: `stored-3`, `sent-2`. */
     pageOfPlace: pagesOfPlaces(wanted),
   };

@@ -141,6 +141,19 @@ describe("a thread in trouble on the server", () => {
     expect(await (await get(`/tether/threads/${thread.id}`)).text()).not.toContain("http-equiv");
   });
 
+  it("shows how many runs wait for a run, and leads to Studio", async () => {
+    const thread = await served.thread("probe");
+    const label = `waited-for-${thread.id}`;
+    const run = await thread.begin(`call heedful {"label": "${label}", "ms": 600000}`);
+    await until(() => served.hasLogged(`begin heedful:${label}`));
+    const queued = await thread.begin("hello", { multitaskStrategy: "enqueue" });
+    const page = await (await get(`/tether/threads/${thread.id}`)).text();
+    expect(page).toContain("1 run of the thread waits for its turn.");
+    const address = new URLSearchParams({ baseUrl: served.url });
+    expect(page).toContain(`https://smith.langchain.com/studio/thread/${thread.id}?${address}`);
+    for (const one of [run, queued]) await thread.client.runs.cancel(thread.id, one, true);
+  });
+
   it("says no more than the server tells of a call that may not have been started", async () => {
     const thread = await served.thread("queued");
     const label = `queued-${thread.id}`;
