@@ -28,6 +28,7 @@ import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import {
   type ListView,
+  ORDERS,
   readArchives,
   readList,
   readThread,
@@ -128,8 +129,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
     if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
     if (id === "") {
-      const { q = "", page: number = 1, status, has } = readQuery(searchParams, LIST_PARAMETERS);
-      const question = { query: q.slice(0, LONGEST_QUERY), status, has, page: number };
+      const { q = "", page: number = 1, ...chosen } = readQuery(searchParams, LIST_PARAMETERS);
+      const question = { ...chosen, query: q.slice(0, LONGEST_QUERY), page: number };
       const view = await readList(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
@@ -229,7 +230,12 @@ const LONGEST_QUERY = 200;
 const LIST_PARAMETERS = {
   q: text,
   status: oneOf(THREAD_STATUSES),
-  has: oneOf(TRAITS),
+  has: {
+    schema: z.union([z.enum(TRAITS), z.string().regex(/^[a-z]+\/[a-z-]+$/)]),
+    expects: `one of ${listWithOr(TRAITS)}, or the code of a finding`,
+  },
+  graph: text,
+  sort: oneOf(ORDERS),
   page: countFrom(1),
 } satisfies Rules;
 
@@ -271,10 +277,11 @@ function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Q
  */
 
 /** `/tether.json`: each thread's doctor's report, and what else the list shows. */
-function listJson({ threads, page, hasNext, searched }: ListView): object {
+function listJson({ threads, page, count, hasNext, searched }: ListView): object {
   return {
     schemaVersion: 1,
     page,
+    count: count ?? null,
     hasNext,
     searched,
     threads: threads.map(({ report, lastRepair, ...shown }) => {

@@ -54,7 +54,7 @@ const LIST = `
 .threads th,.threads td{padding:.7rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 .threads thead th{font-size:13px;font-weight:600;color:var(--soft)}.threads tbody th{font-weight:400;min-width:14rem;max-width:24rem}
 .threads tbody tr:last-child>*{border-bottom:0}.threads td.number,.threads th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.threads td .chip{white-space:nowrap}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
+.threads td .chip{white-space:nowrap}.threads .codes{display:block;margin-top:.2rem}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 `;
 
 const THREAD = `
@@ -302,7 +302,9 @@ export interface ThreadLink {
   readonly ns?: string | undefined;
 }
 
-type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
+type ListLink = Partial<Pick<ListView, "status" | "has" | "graph" | "sort" | "page">> & {
+  readonly q?: string;
+};
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
 export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;

@@ -207,6 +207,13 @@ function readResponse(response: AIMessage) {
   };
 }
 
+/** The request's and the response's tokens, as the provider counted them. */
+export function countedTokens({
+  usage_metadata,
+}: BaseMessage & { readonly usage_metadata?: unknown }): number {
+  return (countIn(usage_metadata, "input_tokens") ?? 0) + (countIn(usage_metadata, "output_tokens") ?? 0);
+}
+
 function countIn(value: unknown, name: string): number | null {
   const count = isRecord(value) ? value[name] : undefined;
   return typeof count === "number" ? count : null;
