@@ -110,12 +110,18 @@ describe("the routes of the inspector", () => {
   it("find threads by a part of an id, by a value of the metadata, and by its key", async () => {
     const { thread_id: id } = await served.client.threads.create({
       metadata: { customer: "Näther & Söhne 4711" },
+      graphId: "agent",
     });
     for (const query of [id, id.slice(3, 30), "söhne 4711", "customer=Näther & Söhne 4711"]) {
       const { threads } = await getJson(`/tether.json?q=${encodeURIComponent(query)}`);
       expect(threads.map(({ threadId }) => threadId)).toEqual([id]);
     }
     expect((await getJson(`/tether.json?q=${id}&status=busy`)).threads).toEqual([]);
+    const part = id.slice(3, 30);
+    const ofGraph = await getJson(`/tether.json?graph=agent&q=${part}&sort=created`);
+    expect(ofGraph).toMatchObject({ count: 1, threads: [{ threadId: id, graph: "agent" }] });
+    expect((await getJson(`/tether.json?graph=probe&q=${part}`)).threads).toEqual([]);
+    expect(await getJson("/tether.json?graph=agent")).toMatchObject({ count: expect.any(Number) });
   });
 });
 
