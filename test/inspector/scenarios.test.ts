@@ -18,6 +18,8 @@ import { inThread, user } from "../support/thread.js";
 import { BATCH, TOLD } from "./told.js";
 
 const config = inThread("1");
+/** What LangChain adds to its errors. */
+const ADVICE = "\n\nTroubleshooting URL: https://docs.langchain.com/oss/javascript/langchain/errors/X/\n";
 
 type Graph = ReturnType<typeof createAgentGraph>;
 
@@ -107,7 +109,7 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
   });
 
   it.runIf(isThere)("whose model fails shows the error", async () => {
-    const model = new FunctionModel(() => new Error("The model is on fire."));
+    const model = new FunctionModel(() => new Error(`The model is on fire.${ADVICE}`));
     const thread = openThread((await open()).connect(), { model });
     await expect(thread.send("hello")).rejects.toThrow();
     expect(await thread.told()).toMatchObject({
@@ -115,7 +117,9 @@ describe.each(KINDS)("the page of a thread in $title", ({ isThere, open }) => {
       errors: [{ node: "model", text: expect.stringContaining("on fire") }],
       moment: { kind: "next" },
     });
-    expect(await thread.page()).toContain("on fire");
+    const page = await thread.page();
+    expect(page).toContain("The model is on fire.</bdi>");
+    expect(page).not.toContain("Troubleshooting");
   });
 
   it.runIf(isThere)("that was forked tells its branches apart, and compares with the parent", async () => {

@@ -128,7 +128,7 @@ const reveal = () => {
 const showButtons = () => {
   if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
 };
-const parts = (page) => [...page.querySelectorAll("header, [data-live]")];
+const parts = (page) => [...page.querySelectorAll("header, [data-part]")];
 let loaded = parts(document).map((part) => part.innerHTML);
 const follow = async () => {
   const response = await fetch(location.href);
@@ -137,8 +137,9 @@ const follow = async () => {
   const focused = document.activeElement.closest("summary")?.parentElement;
   const [opened, focusedName] = [folds().filter(({ open }) => open).map(nameOf), focused && nameOf(focused)];
   const fresh = parts(page).map((part) => part.innerHTML);
-  for (const [index, part] of parts(document).entries())
-    if (fresh[index] !== loaded[index]) part.replaceChildren(...(parts(page)[index]?.childNodes ?? []));
+  const pairs = parts(page).map((part, index) => [part, parts(document)[index]]);
+  for (const [index, [next, part]] of pairs.entries())
+    if (fresh[index] !== loaded[index]) part.replaceChildren(...next.childNodes);
   loaded = fresh;
   for (const fold of folds()) {
     if (opened.includes(nameOf(fold))) fold.open = true;
@@ -190,7 +191,7 @@ interface Page {
   readonly title: string;
   readonly heading: Markup;
   readonly body: Markup;
-  /** Whether it follows a run. @default false */
+  /** Whether it follows a run, also without its script. @default false */
   readonly isLive?: boolean;
 }
 
@@ -210,7 +211,7 @@ ${isLive && html`<noscript><meta http-equiv="refresh" content="${RELOAD_AFTER}">
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><nav aria-label="Inspector"><a class="brand" href="${listLink()}">tether</a></nav>${heading}</header>
-<main id="content" tabindex="-1">${isLive ? html`<div data-live>${body}</div>` : body}</main>
+<main id="content" tabindex="-1">${body}</main>
 <script>${new Markup(SCRIPT)}</script>
 </body>
 </html>`;
@@ -231,6 +232,10 @@ export const copied = (text: string): Markup =>
 /** A link to a text, with a button that copies it. */
 export const copiedFrom = (address: string, name: string): Markup =>
   html`<a href="${address}">${name}</a> <button type="button" class="small" data-copy data-from="${address}" hidden>Copy</button>`;
+
+/** A part of a page that is loaded again. @param isLive Whether it follows a run. */
+export const part = (body: Markup, isLive: boolean): Markup =>
+  html`<div data-part${isLive && html` data-live`}>${body}</div>`;
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],

@@ -10,6 +10,7 @@ import {
   listLink,
   options,
   outcomeChip,
+  part,
   statusChip,
   threadLink,
   time,
@@ -39,7 +40,7 @@ export function listPage(view: ListView, now: number): Markup {
 <p class="small soft" id="search-help">A part of a message, of an id or of the metadata, or <code>key=value</code> of the metadata. A finding in the list leads to all threads that have it.</p>
 </form>
 ${searched !== null && html`<p class="small soft">Only the ${count(searched)} threads that were ${sort === "created" ? "made" : "changed"} last were searched.</p>`}
-<div${busy && html` data-live`}>${shown}</div>
+${part(shown, busy)}
 <nav class="pages" aria-label="Pages">
 ${page > 1 && html`<a href="${link({ page: page - 1 })}" rel="prev">Later threads</a>`}
 ${hasNext && html`<a href="${link({ page: page + 1 })}" rel="next">Earlier threads</a>`}

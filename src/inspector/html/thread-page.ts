@@ -21,6 +21,7 @@ import {
   layout,
   options,
   outcomeChip,
+  part,
   sentence,
   statusChip,
   studioLink,
@@ -90,7 +91,10 @@ ${statePanel(view)}
     title: name,
     heading: html`<h1><bdi>${name}</bdi></h1><span class="hidden">Status:</span> ${statusChip(report.status, view.knowsRuns)}`,
     isLive,
-    body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
+    body: part(
+      steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
+      isLive,
+    ),
   });
 }
 

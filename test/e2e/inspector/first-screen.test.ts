@@ -111,6 +111,15 @@ describe.skipIf(BROWSER === undefined)(`the page of a broken thread${NEEDS_BROWS
     await page.context().close();
   });
 
+  it("is printed with the id of the thread and with its findings", async () => {
+    const page = await open({ viewport: FIRST_SCREEN }, "an orphan result");
+    const [finding, id] = [page.locator(".findings code").first(), page.locator("p.pages .mono")];
+    expect([await finding.isVisible(), await id.innerText()]).toEqual([false, "an orphan result"]);
+    await page.emulateMedia({ media: "print" });
+    expect([await finding.isVisible(), await id.isVisible()]).toEqual([true, true]);
+    await page.context().close();
+  });
+
   it.each([
     [{ viewport: { width: 360, height: 740 } }],
     [{ viewport: { width: 768, height: 1024 } }],

@@ -233,6 +233,29 @@ describe.skipIf(BROWSER === undefined)(`the pages in a browser${NEEDS_BROWSER}`,
     return { page, ran };
   }
 
+  it("follow a run: what is open stays open, and the page is not loaded anew", async () => {
+    const thread = await served.thread("probe");
+    await thread.send("hello");
+    const label = `followed-${thread.id}`;
+    const run = await thread.begin(`call heedful {"label": "${label}", "ms": 600000}`);
+    await until(() => served.hasLogged(`begin heedful:${label}`));
+    const page = await browser.newPage();
+    await page.goto(`${served.url}/tether/threads/${thread.id}`);
+    await page.evaluate("document.isTheFirst = true");
+    const fold = page.locator("#stored-1 details.ids");
+    await fold.locator("summary").click();
+    expect(await page.locator("header .chip").innerText()).toBe("busy");
+    await thread.client.runs.cancel(thread.id, run, true);
+    await page.getByText("would be closed").or(page.getByText("will be closed")).first().waitFor();
+    expect(await page.locator("header .chip").innerText()).not.toBe("busy");
+    expect(await fold.getAttribute("open")).toBe("");
+    expect(await page.evaluate("[document.isTheFirst, document.activeElement.textContent]")).toEqual([
+      true,
+      "ids",
+    ]);
+    await page.close();
+  });
+
   it("show what is in a hostile thread as text, and run nothing of it", async () => {
     const { thread_id: id } = await served.client.threads.create({ metadata: hostileMetadata });
     const thread = new Thread(served.client, "unpaired", id);
