@@ -99,7 +99,7 @@ function line(
 <td data-label="Status">${statusChip(status, knowsRuns)}${stopped !== null && chip("stopped early", "warning")}</td>
 <td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}${links.length > 0 && html`<span class="small codes">${joined(links)}${codes.size > MOST_CODES && ` and ${codes.size - MOST_CODES} more`}</span>`}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
-<td data-label="Tokens" class="number">${tokens > 0 ? count(tokens) : html`<span class="soft">unknown</span>`}</td>
+<td data-label="Tokens" class="number">${tokens > 0 ? count(tokens) : html`<span class="soft small">unknown</span>`}</td>
 <td data-label="Changed" class="small">${time(updatedAt, now)}</td>
 <td data-label="Begun" class="small">${time(createdAt, now)}</td>
 </tr>`;

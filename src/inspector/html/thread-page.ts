@@ -258,12 +258,19 @@ function todo(shown: Shown, repair: string | undefined): readonly (Markup | fals
     view.refused.length > 0 &&
     html`<p>Take it out of the thread, or choose a model that takes it. In the agent, <code>tetherMiddleware()</code> sends a sentence in its place.</p>`;
   const isOver = stopped === undefined && errors.length === 0 && report.status !== "error";
+  const isStuck = isRefused || lost > 0;
+  const goOn = isMade
+    ? "Nothing has to be repaired. Send the next message, or run"
+    : isStuck
+      ? "Or run"
+      : "Run";
   const again =
     isLatest &&
     at.kind === "next" &&
+    chosen.with === undefined &&
     !isOver &&
     !describes &&
-    html`<p>${isRefused || keeps ? "Or run" : "Run"} the thread without a new message, with <code>null</code> as its input: it goes on where it stopped. A tool that was started may run again.</p>`;
+    html`<p>${goOn} the thread without a message, with <code>null</code> as its input: it goes on where it stopped.${view.mendedBy !== "agent" && " A tool that was started may run again."}</p>`;
   return [mends, keeps, describes, answers, again];
 }
 
