@@ -145,8 +145,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       return respond("", "text/plain", 303, { location: `${address}#${place}` });
     }
     if (as !== undefined) {
-      const wire = view.isAsked ? await wireRequest(view) : undefined;
-      if (wire === undefined) return respond(NO_WIRE, "text/plain", 404);
+      const wire = view.isAsked ? await wireRequest(view) : "The model is not asked at this step.";
+      if (typeof wire === "string") return respond(printableLine(wire), "text/plain", 404);
       return as === "wire" ? json(wire.body as object) : respond(curlCommand(wire), "text/plain");
     }
     if (isJson(request)) return json(threadJson(view));
@@ -198,9 +198,6 @@ export const page = (markup: Markup, status?: number): Response =>
   respond(Markup.of(markup), "text/html", status);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
-
-const NO_WIRE =
-  "There is no request here, or no client that shows it. Another provider can be chosen with `dialect`.";
 
 const isJson = ({ url }: Request): boolean => new URL(url).pathname.endsWith(".json");
 

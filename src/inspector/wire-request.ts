@@ -6,6 +6,8 @@ import type { AddressInfo } from "node:net";
 import { text as readToEnd } from "node:stream/consumers";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
+import { quoted } from "../doctor/command/text.js";
+import { reasonOf } from "../doctor/targets/target.js";
 import { callsOf, isAIMessage } from "../history/call.js";
 import { readMaker } from "../providers/contract/author.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
@@ -17,16 +19,15 @@ import { PROVIDERS } from "../providers/table/providers.js";
 import { parseJson, toJson } from "../shared/json.js";
 import { inputOf, type ModelRequest } from "./view/request.js";
 
-/** What was caught of a request. It has no key. */
+/** What was caught of a request. The address and the headers are words for a shell, with variables for what is secret. */
 export interface WireRequest {
   readonly body: unknown;
-  /** Its address, which begins with the variable of the provider's base address. */
   readonly address: string;
-  /** Those that a provider reads. The key is a variable. */
-  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** Those that a provider reads. */
+  readonly headers: readonly string[];
 }
 
-/** Stands for the key and the base address, until they are replaced by variables. */
+/** Stands for the key until it is replaced by a variable. */
 const KEY = "tether-key-of-the-provider";
 
 /** Headers that say something about the client or the connection only. */
@@ -39,26 +40,32 @@ const OF_CLIENT =
  *
  * The tools of an agent are not stored: those that the messages call are named, without their parameters.
  *
- * @returns Undefined for a provider whose client cannot be given an address.
- * @throws Error of a client whose package is missing.
+ * @returns A sentence that says why there is none: the client cannot be given an address, is not installed, or does not
+ * send such messages.
  */
-export async function wireRequest(request: ModelRequest): Promise<WireRequest | undefined> {
+export async function wireRequest(request: ModelRequest): Promise<WireRequest | string> {
   const { form, history } = request;
   const { dialect } = form.options;
   const source = sourceOf(dialect);
-  if (source === undefined) return undefined;
+  if (source === undefined)
+    return `The client of \`${dialect}\` cannot show its request. Choose another provider with \`dialect\`.`;
   const latest = form.origin === "chosen" ? undefined : history.findLast(isAIMessage);
   const model = form.options.modelId ?? (latest && readMaker(latest).model) ?? "MODEL";
   const caught: WireRequest[] = [];
   const server = createServer(async (incoming, outgoing) => {
     const body = parseJson(await readToEnd(incoming));
-    const withKey = (text: string) => text.replaceAll(KEY, `$${source.keys?.[0]}`);
+    // What is not ours is quoted: the name of a model, which a message brings, is part of some addresses.
+    const word = (text: string) =>
+      text
+        .split(KEY)
+        .map((part) => (part === "" ? "" : quoted(part)))
+        .join(`"$${source.keys?.[0]}"`);
     caught.push({
       body,
-      address: `$${source.baseURL}${withKey(incoming.url ?? "")}`,
+      address: `"$${source.baseURL}"${word(incoming.url ?? "")}`,
       headers: Object.entries(incoming.headers)
         .filter(([name, value]) => value !== "" && !OF_CLIENT.test(name))
-        .map(([name, value]) => [name, withKey(String(value))] as const),
+        .map(([name, value]) => word(`${name}: ${value}`)),
     });
     outgoing.writeHead(400, { "content-type": "application/json" }).end("{}");
   });
@@ -73,9 +80,9 @@ export async function wireRequest(request: ModelRequest): Promise<WireRequest | 
     // Not `invoke`, which would show the request to whoever traces this process.
     const asking = (request.isMade ? mended(client) : client)._generate(input, toolsOf(client, input));
     const refused: unknown = await asking.catch((error: unknown) => error);
-    const [sent] = caught;
-    if (sent === undefined) throw refused;
-    return sent;
+    return caught[0] ?? `The client does not send these messages: ${reasonOf(refused)}`;
+  } catch (error) {
+    return `The client could not be loaded: ${reasonOf(error)}`;
   } finally {
     server.closeAllConnections();
     server.close();
@@ -118,10 +125,6 @@ function toolsOf(model: BaseChatModel, messages: readonly BaseMessage[]): object
 
 /** The request as a command for a shell. Its body is as it is, whatever is in it. */
 export function curlCommand({ body, address, headers }: WireRequest): string {
-  const parts = [
-    `curl "${address}"`,
-    ...headers.map(([name, value]) => `-H "${name}: ${value.replaceAll(/["\\`]/g, "\\$&")}"`),
-    "--data-binary @- <<'JSON'",
-  ];
+  const parts = [`curl ${address}`, ...headers.map((header) => `-H ${header}`), "--data-binary @- <<'JSON'"];
   return `${parts.join(" \\\n  ")}\n${toJson(body, undefined, 2)}\nJSON\n`;
 }

@@ -1,5 +1,7 @@
 /** The request of a thread as the clients of providers send it, to make it again elsewhere. */
 
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
@@ -11,14 +13,15 @@ import { inThread } from "../support/thread.js";
 
 const TEXT = 'It\'s "warm"\nJSON\n$(date) `date` \\';
 
-async function opened() {
+const OPENAI = { model_provider: "openai", model_name: "gpt-4o-mini" };
+
+async function opened(response_metadata = OPENAI) {
   const { graph } = createAgent({
     model: new FunctionModel(() => "yes"),
     tools: [],
     checkpointer: new MemorySaver(),
   });
   const calls = [{ id: "c1", name: "weather", args: { city: "Rome" }, type: "tool_call" as const }];
-  const response_metadata = { model_provider: "openai", model_name: "gpt-4o-mini" };
   await graph.updateState(
     inThread("1"),
     {
@@ -52,25 +55,49 @@ it("is what the client of OpenAI sends, and the tools that it calls by their nam
   });
 });
 
+/** What `curl` gets if the command is run in a shell: its words, and its input. */
+async function runInShell(command: string) {
+  const program = `curl() { printf '%s\\0' "$@"; cat; }\n${command}`;
+  const variables = ["OPENAI", "ANTHROPIC", "GOOGLE", "MISTRAL", "DEEPSEEK"].flatMap((name) => [
+    [`${name}_BASE_URL`, "the-base"],
+    [`${name}_API_KEY`, "the key"],
+  ]);
+  const env = { ...process.env, ...Object.fromEntries(variables) };
+  const { stdout, stderr } = await promisify(execFile)("bash", ["-c", program], { env });
+  const words = stdout.split("\0");
+  return { stderr, words: words.slice(0, -1), body: JSON.parse(words.at(-1) ?? "") };
+}
+
+const HOSTILE_MODEL = "gpt-$(echo ran >&2)`echo ran >&2`'\"!";
+
 it.each([
-  ["openai", "$OPENAI_BASE_URL/chat/completions", "authorization: Bearer $OPENAI_API_KEY"],
-  ["anthropic", "$ANTHROPIC_BASE_URL/v1/messages", "x-api-key: $ANTHROPIC_API_KEY"],
-  ["gemini", "$GOOGLE_BASE_URL/v1beta/models/MODEL:generateContent", "x-goog-api-key: $GOOGLE_API_KEY"],
-  ["mistral", "$MISTRAL_BASE_URL/v1/chat/completions", "authorization: Bearer $MISTRAL_API_KEY"],
-  ["deepseek", "$DEEPSEEK_BASE_URL/chat/completions", "authorization: Bearer $DEEPSEEK_API_KEY"],
-])("is a command for %s, with variables for what is secret", async (dialect, address, key) => {
-  const ask = await opened();
-  const { text } = await ask(`as=curl&dialect=${dialect}&with=tether`);
-  const [head = "", body = ""] = text.split("<<'JSON'\n");
-  expect(head).toContain(`curl "${address}"`);
-  expect(head).toContain(`-H "${key}"`);
-  expect(head).not.toMatch(/127\.0\.0\.1|cookie|user-agent|tether-key/);
-  const sent = JSON.parse(body.slice(0, body.lastIndexOf("JSON")));
-  expect(body.split("\n").filter((line) => line === "JSON")).toHaveLength(1);
-  expect(JSON.stringify(sent)).toContain(JSON.stringify(TEXT).slice(1, -1));
-  expect(sent).toEqual(JSON.parse((await ask(`as=wire&dialect=${dialect}&with=tether`)).text));
+  ["openai", "the-base/chat/completions", "authorization: Bearer the key"],
+  ["anthropic", "the-base/v1/messages", "x-api-key: the key"],
+  [
+    "gemini",
+    expect.stringMatching(/^the-base\/v1beta\/models\/.*:generateContent$/),
+    "x-goog-api-key: the key",
+  ],
+  ["mistral", "the-base/v1/chat/completions", "authorization: Bearer the key"],
+  ["deepseek", "the-base/chat/completions", "authorization: Bearer the key"],
+])("is a command for %s, which runs nothing of what messages say", async (dialect, address, key) => {
+  const ask = await opened({ model_provider: MAKERS[dialect] ?? dialect, model_name: HOSTILE_MODEL });
+  const { text } = await ask("as=curl&with=tether");
+  expect(text).not.toMatch(/127\.0\.0\.1|cookie|user-agent|tether-key/);
+  const { stderr, words, body } = await runInShell(text);
+  expect([stderr, words[0]]).toEqual(["", address]);
+  expect(words).toContain(key);
+  expect(JSON.stringify(body)).toContain(JSON.stringify(TEXT).slice(1, -1));
+  expect(body).toEqual(JSON.parse((await ask("as=wire&with=tether")).text));
 });
 
+/** Their names in LangChain's metadata. */
+const MAKERS: Readonly<Record<string, string>> = { gemini: "google-genai", mistral: "mistralai" };
+
 it("is not made up for a client that cannot show it", async () => {
-  expect(await (await opened())("as=curl&dialect=bedrock")).toMatchObject({ status: 404 });
+  const ask = await opened();
+  expect(await ask("as=curl&dialect=bedrock")).toMatchObject({
+    status: 404,
+    text: expect.stringContaining("The client of `bedrock` cannot show its request"),
+  });
 });
