@@ -52,10 +52,11 @@ async function main(): Promise<void> {
   // The user's graph runs in this process. What it prints must not get into the report.
   stdout.write = stderr.write.bind(stderr);
   for (const name of ["log", "info", "debug"] as const) console[name] = console.error;
-  // LangChain prints this for each stored message whose calls its client has not read. It is advice for the program
-  // that wrote the message.
+  // LangChain prints the first for each stored message whose calls its client has not read. It is advice for the program
+  // that wrote the message. LangGraph prints the second for each read of a thread of another graph, which is a finding.
   console.warn = (...words) => {
-    if (!/^New LangChain packages are available/.test(String(words[0]))) console.error(...words);
+    if (!/^(?:New LangChain packages are available|Ignoring unknown node name)/.test(String(words[0])))
+      console.error(...words);
   };
   const interrupted = new AbortController();
   process.on("SIGINT", () => {

@@ -73,7 +73,7 @@ import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
 import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
-import { headsOf } from "./heads.js";
+import { countThreads, headsOf } from "./heads.js";
 import { listsIn } from "./message-lists.js";
 import { hooksBeforeModel, mendedBy, nodesBeforeModel, openTasksOf, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
@@ -199,6 +199,7 @@ export function storeOf(
     target,
     canWrite: graph !== undefined,
     threads: (selection) => list?.(selection) ?? selectThreads(find(selection), selection),
+    ...(list === undefined && tables !== undefined && listOf(tables)),
     read: (ref, bounds = {}) =>
       readThread({ quietMs, now, ...tables, ...defined(bounds), ...opened, nodesBefore }, ref),
     write: async (ref, write) => {
@@ -207,6 +208,21 @@ export function storeOf(
     },
     steps: (ref, wanted) => readSteps(opened, ref, wanted),
     close: async () => close?.(),
+  };
+}
+
+/** How a database lists its threads by time. */
+function listOf(tables: Tables): Pick<ThreadStore, "recent" | "count"> {
+  return {
+    recent: async (selection, offset, order) => {
+      const limit = offset + (selection.limit ?? Number.POSITIVE_INFINITY);
+      const heads = headsOf(tables, selection, order === "created" ? "by age" : "by change");
+      const found: FoundThread[] = [];
+      for await (const head of selectThreads(heads, { ...selection, limit })) found.push(head);
+      return found.slice(offset);
+    },
+    count: async ({ metadata, status }) =>
+      metadata === undefined && status === undefined ? countThreads(tables) : undefined,
   };
 }
 

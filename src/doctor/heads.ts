@@ -8,11 +8,11 @@ import type { FoundThread, ThreadSelection } from "./thread-store.js";
 
 const PAGE = 500;
 
-export type Order = "by name" | "by time";
+export type Order = "by name" | "by change" | "by age";
 
 /**
  * The latest checkpoint of each thread and subgraph, in name order, which other writes do not change; or each thread's,
- * the last changed first.
+ * with the time of its first one: the last changed first, or the youngest.
  *
  * Contract: reads page by page, and keeps one page.
  */
@@ -28,13 +28,18 @@ export async function* headsOf(
     const [where, by, rest] =
       order === "by name"
         ? ["(thread_id, checkpoint_ns) > (?, ?)", "thread_id, checkpoint_ns", ""]
-        : ["checkpoint_ns = ''", "checkpoint_id DESC", `OFFSET ${offset}`];
+        : [
+            "checkpoint_ns = ''",
+            `${order === "by age" ? "first_id" : "checkpoint_id"} DESC`,
+            `OFFSET ${offset}`,
+          ];
+    const first = order === "by name" ? "" : ", min(checkpoint_id) AS first_id";
     const rows = await query(
       `SELECT thread_id, checkpoint_ns, checkpoint_id, CAST(metadata AS TEXT) AS metadata,
-        ${isUnfinished ? `CASE WHEN ${mayGoOn} THEN 1 ELSE 0 END` : "1"} AS may_go_on
+        ${isUnfinished ? `CASE WHEN ${mayGoOn} THEN 1 ELSE 0 END` : "1"} AS may_go_on${first && ", first_id"}
       FROM ${checkpoints} AS head
       JOIN (
-        SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id FROM ${checkpoints}
+        SELECT thread_id, checkpoint_ns, max(checkpoint_id) AS checkpoint_id${first} FROM ${checkpoints}
         WHERE ${where} ${among} GROUP BY thread_id, checkpoint_ns ORDER BY ${by} LIMIT ${PAGE} ${rest}
       ) AS latest USING (thread_id, checkpoint_ns, checkpoint_id)
       ORDER BY ${by}`,
@@ -48,10 +53,16 @@ export async function* headsOf(
         threadId: String(row["thread_id"]),
         namespace: String(row["checkpoint_ns"]),
         changedAt: timeOfCheckpoint(String(row["checkpoint_id"])),
+        createdAt: first === "" ? undefined : timeOfCheckpoint(String(row["first_id"])),
         metadata: isRecord(metadata) ? metadata : {},
       };
     }
     if (rows.length < PAGE) return;
     after = ["thread_id", "checkpoint_ns"].map((name) => String(rows.at(-1)?.[name]));
   }
+}
+
+export async function countThreads({ query, checkpoints }: Tables): Promise<number> {
+  const sql = `SELECT count(DISTINCT thread_id) AS threads FROM ${checkpoints} WHERE checkpoint_ns = ''`;
+  return Number((await query(sql, []))[0]?.["threads"]);
 }

@@ -36,6 +36,8 @@ export interface ThreadSelection {
 export interface FoundThread extends ThreadRef {
   /** When it was changed last, in milliseconds. */
   readonly changedAt?: number | undefined;
+  /** When it was made, in milliseconds. */
+  readonly createdAt?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -97,12 +99,20 @@ export interface ThreadStore {
    */
   write(ref: ThreadRef, write: ThreadWrite): Promise<WriteOutcome>;
   /**
-   * Contract: yields the selected threads without their messages, last changed first, without the first `offset`. A
-   * store that does not know its threads' status ignores a selected status. Undefined: the store knows no times, and
-   * `threads` lists them.
+   * Contract: yields the selected threads without their messages, last changed or youngest first, without the first
+   * `offset`. A store that does not know its threads' status ignores a selected status. Undefined: the store knows no
+   * times, and `threads` lists them.
    */
   readonly recent?:
-    | ((selection: ThreadSelection, offset: number) => Promise<readonly ListedThread[]>)
+    | ((
+        selection: ThreadSelection,
+        offset: number,
+        order?: "changed" | "created",
+      ) => Promise<readonly ListedThread[]>)
+    | undefined;
+  /** Contract: resolves to undefined for a selection that the store cannot count. Undefined: it cannot count at all. */
+  readonly count?:
+    | ((selection: Pick<ThreadSelection, "metadata" | "status">) => Promise<number | undefined>)
     | undefined;
   /**
    * Contract: resolves to a thread's steps, latest first, and to none for an unknown checkpoint. Undefined: it keeps
@@ -111,6 +121,8 @@ export interface ThreadStore {
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
   /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
   readonly knowsRuns?: boolean | undefined;
+  /** Contract: never rejects. How many runs of the thread wait for their turn. Undefined: the store knows no runs. */
+  readonly queuedRuns?: ((ref: ThreadRef) => Promise<number>) | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */
   readonly contextOfRun?:
     | ((ref: ThreadRef, runId: string) => Promise<Readonly<Record<string, unknown>> | undefined>)
@@ -134,6 +146,8 @@ export interface ListedThread {
   readonly threadId: string;
   /** Undefined: only reading the thread tells. */
   readonly status?: ThreadStatus | undefined;
+  /** When it was made, in milliseconds; undefined if that is unknown. */
+  readonly createdAt?: number | undefined;
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

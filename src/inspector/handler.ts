@@ -3,6 +3,7 @@
 import { z } from "zod/v4";
 import { hintAtStore, storeRule } from "../doctor/graph-store.js";
 import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
+import { HIDDEN } from "../doctor/targets/target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
@@ -27,6 +28,7 @@ import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import {
   type ListView,
+  ORDERS,
   readArchives,
   readList,
   readThread,
@@ -37,6 +39,7 @@ import {
 import { admitThisMachine, refusal } from "./this-machine.js";
 import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
+import { curlCommand, wireRequest } from "./wire-request.js";
 
 /** What `createInspector` gets. */
 export interface InspectorOptions {
@@ -126,12 +129,12 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
     if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
     if (id === "") {
-      const { q = "", page: number = 1, status, has } = readQuery(searchParams, LIST_PARAMETERS);
-      const question = { query: q.slice(0, LONGEST_QUERY), status, has, page: number };
+      const { q = "", page: number = 1, ...chosen } = readQuery(searchParams, LIST_PARAMETERS);
+      const question = { ...chosen, query: q.slice(0, LONGEST_QUERY), page: number };
       const view = await readList(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
-    const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
+    const { at, as, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
     const threadId = decoded(id);
     const store = await storeFor(request);
     const reading = await readThread(store, { ...chosen, threadId }, settingsOf);
@@ -140,6 +143,11 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       const place = `stored-${Math.min(at, view.totals.stored)}`;
       const address = threadLink(threadId, { ...chosen, page: view.pageOfPlace(place) });
       return respond("", "text/plain", 303, { location: `${address}#${place}` });
+    }
+    if (as !== undefined) {
+      const wire = view.isAsked ? await wireRequest(view) : "The model is not asked at this step.";
+      if (typeof wire === "string") return respond(printableLine(wire), "text/plain", 404);
+      return as === "wire" ? json(wire.body as object) : respond(curlCommand(wire), "text/plain");
     }
     if (isJson(request)) return json(threadJson(view));
     const repair =
@@ -152,8 +160,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
       threadId,
       shown.flatMap(({ message }) => message ?? []),
     );
-    const markup = threadPage(view, archives, chosen, Date.now(), repair);
-    return page(markup, 200, isBusy ? { refresh: "5" } : {});
+    const about = { now: Date.now(), repair, isLive: isBusy, studio: studioOf(store, origin) };
+    return page(threadPage(view, archives, chosen, about));
   };
   return async function inspect(request, env) {
     try {
@@ -171,6 +179,12 @@ export async function threadsOfThisServer(request: Pick<Request, "headers">): Pr
 
 const THIS_SERVER = "this server";
 
+/** The address of a LangGraph server, which Studio opens. */
+function studioOf({ target, knowsRuns }: ThreadStore, origin: string): string | undefined {
+  const address = target === THIS_SERVER ? origin : target;
+  return knowsRuns === true && !address.includes(HIDDEN) && URL.canParse(address) ? address : undefined;
+}
+
 /*
  * Responses.
  */
@@ -180,8 +194,8 @@ function respond(text: string, type: string, status = 200, more: Record<string, 
   return new Response(text, { status, headers });
 }
 
-export const page = (markup: Markup, status?: number, more?: Record<string, string>): Response =>
-  respond(Markup.of(markup), "text/html", status, more);
+export const page = (markup: Markup, status?: number): Response =>
+  respond(Markup.of(markup), "text/html", status);
 const json = (value: object, status?: number): Response =>
   respond(JSON.stringify(value), "application/json", status);
 
@@ -213,7 +227,12 @@ const LONGEST_QUERY = 200;
 const LIST_PARAMETERS = {
   q: text,
   status: oneOf(THREAD_STATUSES),
-  has: oneOf(TRAITS),
+  has: {
+    schema: z.union([z.enum(TRAITS), z.string().regex(/^[a-z]+\/[a-z-]+$/)]),
+    expects: `one of ${listWithOr(TRAITS)}, or the code of a finding`,
+  },
+  graph: text,
+  sort: oneOf(ORDERS),
   page: countFrom(1),
 } satisfies Rules;
 
@@ -226,6 +245,8 @@ const THREAD_PARAMETERS = {
   ns: text,
   page: countFrom(1),
   at: countFrom(1),
+  q: text,
+  as: oneOf(["wire", "curl"]),
 } satisfies Rules;
 
 type Query<Table extends Rules> = {
@@ -253,10 +274,11 @@ function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Q
  */
 
 /** `/tether.json`: each thread's doctor's report, and what else the list shows. */
-function listJson({ threads, page, hasNext, searched }: ListView): object {
+function listJson({ threads, page, count, hasNext, searched }: ListView): object {
   return {
     schemaVersion: 1,
     page,
+    count: count ?? null,
     hasNext,
     searched,
     threads: threads.map(({ report, lastRepair, ...shown }) => {

@@ -2,7 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
+import { readList as readStored } from "../doctor/examine.js";
+import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
 import { isKeptState, reportOn, reportWith } from "../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
 import { planFor } from "../doctor/plan.js";
@@ -25,6 +26,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
 import { toJson } from "../shared/json.js";
+import { defined } from "../shared/values.js";
 import { walkBack } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
 import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
@@ -33,6 +35,7 @@ import { distinctBy, lastRepairIn } from "./view/rows.js";
 import {
   asksModel,
   asksModelNext,
+  countedTokens,
   helpAt,
   readError,
   requestAt,
@@ -93,10 +96,11 @@ export async function readThread(
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace };
-  const kept = await readSubgraphs(store, [threadId]);
-  const isThere = namespace === "" || kept.some((one) => one.namespace === namespace);
+  const below = await readSubgraphs(store, [threadId], () => true);
+  const isThere = namespace === "" || below.some((one) => one.namespace === namespace);
   if (!isThere) throw refusal(404);
-  const subgraphs = namespace === "" ? kept : [];
+  // Only what a subgraph keeps can make a later request of the thread fail.
+  const subgraphs = namespace === "" ? below.filter(isKeptState) : [];
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
@@ -156,15 +160,21 @@ export async function readThread(
     nodesBefore: stored.nodesBefore ?? [],
     /** The namespace of the shown state. */
     namespace,
-    /** The states that subgraphs keep, with their verdicts. */
-    subgraphs: subgraphs.map((one) => ({ namespace: one.namespace, report: reportOn(one, { dialect }) })),
+    /** The states of subgraphs, with their verdicts. */
+    subgraphs: below.map((one) => ({
+      namespace: one.namespace,
+      isKept: isKeptState(one),
+      report: reportOn(one, { dialect }),
+    })),
+    /** How many runs wait for the thread on its server. */
+    queued: (await store.queuedRuns?.(ref)) ?? 0,
     channel: stored.channel ?? "messages",
     /** The state's other channels. */
     values: stored.values ?? {},
     metadata: listed.metadata,
     report,
-    /** What the doctor finds in the step's messages. */
-    findings: (shown === undefined ? own : reportOfStep(shown))?.findings ?? [],
+    /** What the doctor finds in the step's messages, with the indexes of their rows. */
+    findings: withRows((shown === undefined ? own : reportOfStep(shown))?.findings, shown?.messages),
     mendedBy,
     /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
@@ -194,6 +204,13 @@ export async function readThread(
   };
 }
 
+/** Values that are not messages have no row. */
+function withRows(findings: readonly Finding[] = [], list: readonly unknown[] = []): readonly Finding[] {
+  if (findings.every(({ index }) => index === null)) return findings;
+  const rows = new Map(readStored(list).messages.map(({ index }, row) => [index, row]));
+  return findings.map((found) => ({ ...found, index: rows.get(found.index ?? -1) ?? null }));
+}
+
 function repairsOf(thread: StoredThread) {
   const plan = planFor(thread);
   const counts = new Map<RepairStepKind, number>();
@@ -210,13 +227,23 @@ function stoppedIn(thread: StoredThread, store: ThreadStore) {
 /** The most states of subgraphs that are read for one page. */
 const MOST_SUBGRAPHS = 20;
 
-/** The states that the subgraphs of these threads keep from run to run. A server does not list them. */
-async function readSubgraphs(store: ThreadStore, threadIds: readonly string[]): Promise<StoredThread[]> {
+/**
+ * The states of the subgraphs of these threads, such as those of sub-agents. A server does not list them.
+ *
+ * @param isWanted By default, only states that a subgraph keeps from run to run.
+ */
+async function readSubgraphs(
+  store: ThreadStore,
+  threadIds: readonly string[],
+  isWanted: (ref: ThreadRef) => boolean = isKeptState,
+): Promise<StoredThread[]> {
   if (store.knowsRuns || threadIds.length === 0) return [];
   const found: ThreadRef[] = [];
   for await (const ref of store.threads({ threadIds }))
-    if (ref.namespace !== "" && isKeptState(ref) && found.length < MOST_SUBGRAPHS) found.push(ref);
-  return Promise.all(found.map((ref) => store.read(ref, { earlierMessages: 0 })));
+    if (ref.namespace !== "" && isWanted(ref)) found.push(ref);
+  // Those that are kept come first.
+  const wanted = found.sort((one, other) => Number(isKeptState(other)) - Number(isKeptState(one)));
+  return Promise.all(wanted.slice(0, MOST_SUBGRAPHS).map((ref) => store.read(ref, { earlierMessages: 0 })));
 }
 
 /** What happens with a step's messages, and those of the next request. */
@@ -394,8 +421,10 @@ const CONCURRENCY = 4;
 
 export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
 
-/** What a thread can have. */
-export const TRAITS = ["findings", "open-calls", "repairs"] as const;
+/** What a thread can have, besides a finding by its code. */
+export const TRAITS = ["findings", "errors", "open-calls", "repairs"] as const;
+
+export const ORDERS = ["changed", "created"] as const;
 
 /** What the reader asks for. */
 interface ListQuestion {
@@ -403,8 +432,12 @@ interface ListQuestion {
   readonly query: string;
   /** Undefined: any. */
   readonly status: ThreadStatus | undefined;
-  /** Undefined: threads with and without. */
-  readonly has: (typeof TRAITS)[number] | undefined;
+  /** One of `TRAITS`, or the code of a finding. Undefined: threads with and without. */
+  readonly has: string | undefined;
+  /** The graph's name in the metadata. Undefined: any. */
+  readonly graph: string | undefined;
+  /** @default "changed" */
+  readonly sort: (typeof ORDERS)[number] | undefined;
   /** From 1. */
   readonly page: number;
 }
@@ -417,11 +450,14 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
   const limit = pLimit(CONCURRENCY);
   const shownIds = found.slice(0, THREADS_PER_PAGE).map(({ threadId }) => threadId);
   const subgraphs = await readSubgraphs(store, shownIds);
-  const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
+  const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, createdAt, metadata }) =>
     limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
       const messages = messagesIn(valuesOf(stored));
       return {
+        createdAt: createdAt === undefined ? null : new Date(createdAt).toISOString(),
+        /** What the providers counted for the responses that are still in the thread. */
+        tokens: messages.reduce((sum, message) => sum + countedTokens(message), 0),
         title: titleOf(messages, metadata),
         graph: nameIn(metadata?.["graph_id"]),
         updatedAt: stored.updatedAt ?? null,
@@ -440,18 +476,31 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
     ...question,
     knowsRuns: store.knowsRuns === true,
     threads: await Promise.all(threads),
+    /** How many there are; undefined if the store cannot count them. */
+    count: searched === null ? await countOf(store, question, found.length) : undefined,
     hasNext: found.length > THREADS_PER_PAGE,
     /** How many threads were searched, if not all. */
     searched,
   };
 }
 
+/** @param length How many were found from the page on. */
+async function countOf(store: ThreadStore, question: ListQuestion, length: number) {
+  if (length <= THREADS_PER_PAGE) return (question.page - 1) * THREADS_PER_PAGE + length;
+  const { status, has } = question;
+  const { threadIds, metadata } = filterOf(question) ?? { threadIds: [] };
+  const isOfStore = threadIds === undefined && has === undefined;
+  return isOfStore ? store.count?.(defined({ metadata, status })) : undefined;
+}
+
 /** The page's threads, and one more if there are more. `searched` says how many threads were searched, if not all. */
-async function findThreads(store: ThreadStore, { query, status, has, page }: ListQuestion) {
+async function findThreads(store: ThreadStore, question: ListQuestion) {
+  const { query, status, has, page, sort } = question;
   const offset = (page - 1) * THREADS_PER_PAGE;
-  const filter = filterOf(query);
+  const filter = filterOf(question);
+  const ofGraph = filterOf({ ...question, query: "" });
   if (filter !== undefined && has === undefined) {
-    const found = await listThreads(store, { ...filter, status, limit: THREADS_PER_PAGE + 1 }, offset);
+    const found = await listThreads(store, { ...filter, status, limit: THREADS_PER_PAGE + 1 }, offset, sort);
     if (status === undefined || found.every((thread) => thread.status !== undefined))
       return { found, searched: null };
   }
@@ -459,7 +508,12 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
   const found: ListedThread[] = [];
   let read = 0;
   for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
-    const some = await listThreads(store, { ...filter, status, limit: SEARCH_STEP }, start);
+    const some = await listThreads(
+      store,
+      { ...(filter ?? ofGraph), status, limit: SEARCH_STEP },
+      start,
+      sort,
+    );
     for (const thread of some) {
       const isNamed = filter !== undefined || textOf(thread).includes(wanted);
       const isOfStatus = status === undefined || thread.status !== undefined;
@@ -469,9 +523,7 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
         const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
         if (!isOfStatus && stored.status !== status) continue;
         if (!isNamed && !toJson(valuesOf(stored))?.toLowerCase().includes(wanted)) continue;
-        if (has === "findings" && reportOn(stored).outcome !== "findings") continue;
-        if (has === "open-calls" && openCallsOf(stored) === 0) continue;
-        if (has === "repairs" && lastRepairIn(messagesIn(valuesOf(stored))) === null) continue;
+        if (has !== undefined && !hasTrait(stored, has)) continue;
       }
       found.push(thread);
       if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
@@ -479,6 +531,16 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
     if (some.length < SEARCH_STEP) return { found: found.slice(offset), searched: null };
   }
   return { found: found.slice(offset), searched: MOST_SEARCHED };
+}
+
+function hasTrait(thread: StoredThread, trait: string): boolean {
+  if (trait === "open-calls") return openCallsOf(thread) > 0;
+  if (trait === "repairs") return lastRepairIn(messagesIn(valuesOf(thread))) !== null;
+  const { outcome, findings } = reportOn(thread);
+  if (trait === "findings") return outcome === "findings";
+  return findings.some(
+    ({ code, severity }) => code === trait || (trait === "errors" && severity === "error"),
+  );
 }
 
 /** How many calls have no result, in a thread in which nothing runs or waits for a human. */
@@ -490,11 +552,13 @@ function openCallsOf(thread: StoredThread): number {
 }
 
 /** What a store itself can select; undefined for part of a text. */
-function filterOf(query: string): ThreadSelection | undefined {
-  if (query === "") return {};
-  if (UUID.test(query)) return { threadIds: [query.toLowerCase()] };
+function filterOf({ query, graph }: Pick<ListQuestion, "query" | "graph">): ThreadSelection | undefined {
+  const ofGraph = graph === undefined ? {} : { metadata: { graph_id: graph } };
+  if (query === "") return ofGraph;
+  if (UUID.test(query)) return { ...ofGraph, threadIds: [query.toLowerCase()] };
   const [, key, value] = /^([\w.-]+)=(.+)$/s.exec(query) ?? [];
-  return key === undefined || value === undefined ? undefined : { metadata: { [key]: value } };
+  if (key === undefined || value === undefined) return undefined;
+  return { metadata: { ...ofGraph.metadata, [key]: value } };
 }
 
 /** @throws The error of the server, with its `status`. */
@@ -502,8 +566,9 @@ async function listThreads(
   store: ThreadStore,
   selection: ThreadSelection & { readonly limit: number },
   offset: number,
+  order?: ListQuestion["sort"],
 ): Promise<readonly ListedThread[]> {
-  if (store.recent !== undefined) return store.recent(selection, offset);
+  if (store.recent !== undefined) return store.recent(selection, offset, order);
   const listed: ListedThread[] = [];
   for await (const { threadId, namespace } of store.threads({
     ...selection,

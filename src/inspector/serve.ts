@@ -4,6 +4,7 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import type { CommandIo } from "../doctor/command/command-io.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
 import { createInspector, page } from "./handler.js";
@@ -63,7 +64,11 @@ export async function serveInspector(
   }
 
   server.listen(port, HOST);
-  await once(server, "listening");
+  await once(server, "listening").catch(async (error: unknown): Promise<never> => {
+    // Until its next round, Node lists a server that could not listen as one that does.
+    for (const _ of ["this", "next"]) await setImmediate();
+    throw error;
+  });
   const { port: own } = server.address() as AddressInfo;
   return {
     address: `http://${HOST}:${own}/?key=${key}`,

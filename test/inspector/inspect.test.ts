@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { createServer, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { AIMessage, type AIMessageFields } from "@langchain/core/messages";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import {
@@ -23,6 +24,7 @@ import { archiving } from "../fixtures/long-thread/graph.js";
 import { type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { workText } from "../support/deployment/strict-worker.js";
 import { listen } from "../support/listen.js";
+import { FunctionModel } from "../support/models.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../support/open-browser.js";
 import { DATABASE_URL } from "../support/savers.js";
 import { inThread, user } from "../support/thread.js";
@@ -130,6 +132,17 @@ describe("the pages of `inspect`", () => {
   it("say what is wrong with a target before they are served", async () => {
     expect(await run(["inspect"])).toMatchObject({ code: 2, errors: expect.stringContaining("--url") });
     expect(await run(["inspect", "--file", "none.json"])).toMatchObject({ code: 2 });
+  });
+
+  it("say which port is used, and blame nobody else", async () => {
+    const { url, stop } = await listen(createServer());
+    onTestFinished(stop);
+    const { port } = new URL(url);
+    const { code, errors } = await run(["inspect", "--file", fileOf(HELLO), "--port", port]);
+    expect([code, errors]).toEqual([
+      2,
+      `Port ${port} of --port is used by another program. Name another one, or leave --port out for a free one.\n`,
+    ]);
   });
 
   it.each([304, 429, 999])("go on after a server has answered with status %i, and say so", async (status) => {
@@ -268,6 +281,39 @@ it("tells of a database without its graph what is asked, what failed, and how to
   expect(await read("empty")).toContain("The thread is empty.");
 });
 
+it("lists the threads of a database by finding and by age, and counts them", async () => {
+  const file = join(makeFolder(), "threads.db");
+  const checkpointer = SqliteSaver.fromConnString(file);
+  const usage_metadata = { input_tokens: 1_200, output_tokens: 34, total_tokens: 1_234 };
+  const model = new FunctionModel(
+    () => new AIMessage({ content: "Yes.", usage_metadata } as AIMessageFields),
+  );
+  const { graph } = createAgent({ model, tools: [], checkpointer });
+  const names = Array.from({ length: 25 }, (_, index) => `t${index}`);
+  for (const name of names) await graph.invoke(user("Hello"), inThread(name));
+  const tool_calls = [{ id: "c1", name: "look", args: {}, type: "tool_call" as const }];
+  const broken = [new AIMessage({ id: "a", content: "", tool_calls }), ...user("Are you there?").messages];
+  await graph.updateState(inThread("t7"), { messages: broken }, "model_request");
+  checkpointer.db.close();
+  const get = await enter(await inspect("--sqlite", file, "--quiet-for", "0s"));
+  const read = async (query: string) => {
+    const list = JSON.parse((await get(`/tether.json?${query}`)).text);
+    return { ...list, ids: list.threads.map(({ threadId }: { threadId: string }) => threadId) };
+  };
+  const [latest, earlier] = [await read(""), await read("page=2")];
+  expect(latest).toMatchObject({ count: 25, hasNext: true });
+  expect(latest.ids.slice(0, 3)).toEqual(["t7", "t24", "t23"]);
+  expect(latest.threads[1]).toMatchObject({ tokens: 1_234, createdAt: expect.stringMatching(/^\d{4}-/) });
+  expect(earlier).toMatchObject({ count: 25, hasNext: false, ids: ["t4", "t3", "t2", "t1", "t0"] });
+  expect((await read("sort=created")).ids[0]).toBe("t24");
+  for (const query of ["has=pairing/dangling-call", "has=errors", "has=findings", "q=are+you+there"])
+    expect([query, await read(query)]).toMatchObject([query, { ids: ["t7"], count: 1 }]);
+  expect(await read("has=pairing/orphan-result")).toMatchObject({ ids: [] });
+  const page = (await get("/tether")).text;
+  expect(page).toContain("Page 1 of 25 threads");
+  expect(page).toContain('<a href="/tether?has=pairing%2Fdangling-call">pairing/dangling-call</a>');
+});
+
 it("finds the threads of a database that wait for a human by reading them", async () => {
   const file = join(makeFolder(), "threads.db");
   const saver = SqliteSaver.fromConnString(file);
@@ -304,7 +350,7 @@ it.skipIf(BROWSER === undefined)(
     await page.locator("a.title").click();
     await page.waitForURL(/thread/);
     await page.evaluate("for (const folded of document.querySelectorAll('details')) folded.open = true");
-    expect(await page.locator("script, img, textarea, iframe, [onerror]").count()).toBe(0);
+    expect(await page.locator("main script, img, textarea, iframe, [onerror]").count()).toBe(0);
     expect(await page.locator("main").innerText()).toContain(HOSTILE_TEXT);
     await expectNoFaults();
     expect(ran).toEqual([]);

@@ -30,6 +30,7 @@ const READING = {
   nodesBefore: [],
   namespace: "",
   subgraphs: [],
+  queued: 0,
   values: {},
   metadata: {},
   mendedBy: "agent" as const,
@@ -205,7 +206,15 @@ describe("the rows of a thread", () => {
         const history = buildForeign(foreign);
         const explanation = explainInput(history, { dialect });
         const next = { added: new Map(), guessed: new Set<BaseMessage>() };
-        const rows = rowsOf({ history, explanation, next, novelty: undefined, isAsked: true });
+        const rows = rowsOf({
+          history,
+          explanation,
+          next,
+          novelty: undefined,
+          isAsked: true,
+          findings: [],
+          refused: [],
+        });
         expect(rows.flatMap(({ position }) => position ?? [])).toEqual(history.map((_, index) => index + 1));
         expect(rows.flatMap(({ sent }) => sent ?? [])).toEqual(explanation.input);
         for (const { position, sentPosition, sentElsewhere } of rows)

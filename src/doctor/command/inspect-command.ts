@@ -16,7 +16,11 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
     const { address, close } = await io
       .serveInspector(store, { port, repairCommand })
       .catch((error: unknown): never => {
-        throw new UsageError(`The pages cannot be served: ${reasonOf(error)}`);
+        throw new UsageError(
+          Object(error).code === "EADDRINUSE"
+            ? `Port ${port} of --port is used by another program. Name another one, or leave --port out for a free one.`
+            : `The pages cannot be served: ${reasonOf(error)}`,
+        );
       });
     await io.output.write(`${headText("inspect", store.target)}${address}\n\nCtrl+C ends it.\n`);
     if (!io.signal.aborted) await once(io.signal, "abort");

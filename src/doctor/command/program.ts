@@ -2,7 +2,7 @@
 
 import { Command, InvalidArgumentError, Option, type OutputConfiguration } from "commander";
 import { DIALECT_NAMES } from "../../providers/table/dialects.js";
-import { optionOf, readPairs } from "../targets/target.js";
+import { optionOf, readPairs, type TargetOption } from "../targets/target.js";
 import { TARGETS } from "../targets/targets.js";
 import type { CommandIo, ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
@@ -72,6 +72,9 @@ const countOf = (
     throw new InvalidArgumentError(`Expected ${expected}.`);
   });
 
+const parsed = ({ flags, description, read }: TargetOption): Option =>
+  new Option(flags, description).argParser(read);
+
 const QUIET_FOR = new Option(
   "--quiet-for <SPAN>",
   "A thread of a database that was written in this span may have a run that is going on. Default: 10m.",
@@ -82,10 +85,12 @@ const QUIET_FOR = new Option(
 
 const SELECT: readonly Option[] = [
   new Option("--thread <ID...>", "Only these threads."),
-  optionOf(
-    "--metadata <KEY=VALUE>",
-    "Only threads with this metadata. Can be given more than once.",
-    readPairs("--metadata"),
+  parsed(
+    optionOf(
+      "--metadata <KEY=VALUE>",
+      "Only threads with this metadata. Can be given more than once.",
+      readPairs("--metadata"),
+    ),
   ),
   new Option("--status <STATUS>", "Only threads with this status.").choices(["idle", "interrupted", "error"]),
   new Option(
@@ -120,9 +125,11 @@ const YES = new Option("--yes", "Does not ask before writing. Needed where no hu
 const REPAIR: readonly Option[] = [
   new Option("--apply", "Writes the repairs. Without it nothing is written."),
   YES,
-  optionOf(
-    "--receipt <FILE>",
-    "Where to write down what was there before, for undo. Must not exist. Default: tether-receipt-DATE.jsonl.",
+  parsed(
+    optionOf(
+      "--receipt <FILE>",
+      "Where to write down what was there before, for undo. Must not exist. Default: tether-receipt-DATE.jsonl.",
+    ),
   ),
 ];
 
@@ -142,7 +149,9 @@ const PORT = countOf(
 
 /** The options that name one of these targets, and those that say more about it. */
 function optionsOfTargets(targets = TARGETS): readonly Option[] {
-  return [...targets.map(({ option }) => option), ...new Set(targets.flatMap(({ further }) => further))];
+  return [...targets.map(({ option }) => option), ...new Set(targets.flatMap(({ further }) => further))].map(
+    parsed,
+  );
 }
 
 /*

@@ -35,7 +35,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
     await io.output.write("The receipt has no repairs.\n");
     return damaged.length > 0 ? EXIT.findings : EXIT.sound;
   }
-  const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.attributeName()) !== undefined);
+  const isNamed = TARGETS.some(({ option }) => command.getOptionValue(option.key) !== undefined);
   const place = isNamed ? {} : optionsForReceipt(first.target);
   // A receipt names its target without secrets, so a database with a password has to be named again.
   if (place === undefined)

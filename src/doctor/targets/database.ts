@@ -3,8 +3,7 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import type { Tables } from "../../threads/langgraph/tables.js";
 import { storeOf } from "../graph-store.js";
-import { headsOf, type Order } from "../heads.js";
-import { type FoundThread, selectThreads, type ThreadSelection, type ThreadStore } from "../thread-store.js";
+import type { ThreadStore } from "../thread-store.js";
 import { isGraphNamed, loadGraph } from "./load-graph.js";
 import { type HideSecrets, type OpenContext, optionOf } from "./target.js";
 
@@ -33,18 +32,10 @@ export async function storeOfDatabase(
   try {
     const hasGraph = needsGraph || isGraphNamed({ spec, folder });
     const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
-    const find = (selection: ThreadSelection, order: Order) =>
-      selectThreads(headsOf(tables, selection, order), selection);
     const store = storeOf({ graph, saver }, { target, tables, quietMs, now, close });
     return {
       ...store,
       canWrite,
-      recent: async (selection, offset) => {
-        const limit = offset + (selection.limit ?? Number.POSITIVE_INFINITY);
-        const found: FoundThread[] = [];
-        for await (const head of find({ ...selection, limit }, "by time")) found.push(head);
-        return found.slice(offset);
-      },
       read: async (ref, bounds) => {
         const thread = await store.read(ref, bounds);
         const { content } = thread;

@@ -164,15 +164,25 @@ export function threadsOfClient(
     canWrite: true,
     knowsRuns: true,
     threads: (selection) => selectThreads(listThreads(threads, selection), selection),
-    recent: async ({ limit, ...selection }, offset): Promise<readonly ListedThread[]> => {
+    recent: async ({ limit, ...selection }, offset, order = "changed"): Promise<readonly ListedThread[]> => {
       const page = { ...(limit !== undefined && { limit }), offset, select: LISTED_FIELDS };
-      const latest = { sortBy: "updated_at", sortOrder: "desc" } as const;
+      const sortBy = order === "created" ? "created_at" : "updated_at";
+      const latest = { sortBy, sortOrder: "desc" } as const;
       const found = await searchThreads(threads, selection, { ...latest, ...page });
-      return found.map(({ thread_id, status, metadata }) => ({
+      return found.map(({ thread_id, status, created_at, metadata }) => ({
         threadId: thread_id,
         status,
+        createdAt: Date.parse(created_at),
         metadata: { ...metadata },
       }));
+    },
+    // Older servers and clients do not count.
+    count: async (selection) => {
+      try {
+        return await threads.count(queryOf(selection));
+      } catch {
+        return undefined;
+      }
     },
     steps: async ({ threadId }, { from, limit }) => {
       const channel = channels.get(threadId);
@@ -187,6 +197,10 @@ export function threadsOfClient(
       const before = { ...options, limit: limit - 1, before: from as never };
       const earlier = limit > 1 ? await threads.getHistory(threadId, before) : [];
       return [first, ...earlier.flatMap(toStep)];
+    },
+    queuedRuns: async ({ threadId }) => {
+      const waiting = runs.list(threadId, { status: "pending", limit: PAGE });
+      return (await waiting.catch(() => [])).length;
     },
     contextOfRun: async ({ threadId }, runId) => {
       const run = await runs.get(threadId, runId).catch(() => undefined);
@@ -214,7 +228,7 @@ export function threadsOfClient(
  */
 
 const PAGE = 100;
-const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "updated_at", "metadata", "status"];
+const LISTED_FIELDS: ThreadSelectField[] = ["thread_id", "created_at", "updated_at", "metadata", "status"];
 
 const queryOf = ({ threadIds, metadata, status }: ThreadSelection) =>
   defined({ ids: threadIds && [...threadIds], metadata, status });

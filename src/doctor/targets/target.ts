@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Option, type OptionValues } from "commander";
+import type { OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
 import { safely } from "../../shared/json.js";
 import { decoded, shortened } from "../../shared/text.js";
@@ -13,9 +13,9 @@ import { errorText, type ThreadStore } from "../thread-store.js";
 /** A kind of place that stores threads. Everything about the kind is in its file. */
 export interface Target {
   /** The option that names a place of this kind. */
-  readonly option: Option;
+  readonly option: TargetOption;
   /** The options that say more about the place. Kinds can share them. */
-  readonly further: readonly Option[];
+  readonly further: readonly TargetOption[];
   readonly canWrite: boolean;
   /**
    * Contract: changes nothing.
@@ -51,6 +51,18 @@ export interface OpenContext {
 /** How many threads are read at once. */
 export const THREADS_AT_ONCE = 4;
 
+/** An option as data: who only reads threads loads no command line. */
+export interface TargetOption {
+  /** Such as `--api-key-env <NAME>`. */
+  readonly flags: string;
+  /** Such as `--api-key-env`. */
+  readonly long: string;
+  /** Its name among the options of a command, such as `apiKeyEnv`. */
+  readonly key: string;
+  readonly description: string;
+  read(text: string, former: unknown): unknown;
+}
+
 /**
  * @param read Returns the option's value, or throws a {@link UsageError}. It gets the same option's earlier value. By
  * default, a text must not be empty.
@@ -59,13 +71,14 @@ export function optionOf<Value>(
   flags: string,
   description: string,
   read?: (text: string, former: Value) => Value,
-): Option {
-  const option = new Option(flags, description);
+): TargetOption {
+  const [long = ""] = flags.split(" ");
+  const key = long.replace("--", "").replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
   const notEmpty = (text: string): string => {
-    if (text === "") throw new UsageError(`Expected ${option.long} not to be empty.`);
+    if (text === "") throw new UsageError(`Expected ${long} not to be empty.`);
     return text;
   };
-  return read === undefined ? option.argParser(notEmpty) : option.argParser(read);
+  return { flags, long, key, description, read: read ?? notEmpty };
 }
 
 /** For an option that can be given more than once. An error shows only its name, because the value can be a secret. */

@@ -31,17 +31,17 @@ export async function withTarget<Result>(
 
 /** @throws UsageError if the options name no target, several, or another target's further options. */
 export function targetOf(options: OptionValues): Target {
-  const isGiven = ({ option }: Target): boolean => options[option.attributeName()] !== undefined;
+  const isGiven = ({ option }: Target): boolean => options[option.key] !== undefined;
   const [target, ...others] = TARGETS.filter(isGiven);
   if (target === undefined)
     throw new UsageError(
       `Expected a target: one of ${listWithOr(TARGETS.map(({ option }) => option.flags))}.`,
     );
-  const nameOf = ({ option }: Target): string => String(option.long);
+  const nameOf = ({ option }: Target): string => option.long;
   if (others.length > 0)
     throw new UsageError(`Expected one target, got ${[target, ...others].map(nameOf).join(" and ")}.`);
   for (const option of new Set(TARGETS.flatMap(({ further }) => further)))
-    if (options[option.attributeName()] !== undefined && !target.further.includes(option)) {
+    if (options[option.key] !== undefined && !target.further.includes(option)) {
       const owners = TARGETS.filter(({ further }) => further.includes(option)).map(nameOf);
       throw new UsageError(`${option.long} belongs to ${owners.join(" and ")}, not to ${nameOf(target)}.`);
     }

@@ -45,7 +45,7 @@ form{display:flex;flex-wrap:wrap;gap:.75rem 1rem;align-items:end}
 label{display:grid;gap:.2rem;font-size:13px;color:var(--soft);min-width:0}
 input,select,button{font:inherit;font-size:14px;color:var(--ink);background:var(--panel);border:1px solid #8a8f98;border-radius:7px;padding:.4rem .6rem;max-width:100%;min-height:2.4rem}
 button{background:var(--link);border-color:var(--link);color:var(--panel);font-weight:600;cursor:pointer;padding-inline:1.1rem}
-.printed{display:none}.pages{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;margin:1rem 0;align-items:baseline}
+button.small{min-height:0;padding:.05rem .6rem;font-size:12.5px;font-weight:400;background:none;color:var(--link);border-color:currentColor}.printed.only{display:none}.pages{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;margin:1rem 0;align-items:baseline}
 details>summary{cursor:pointer;color:var(--link)}
 `;
 
@@ -54,7 +54,7 @@ const LIST = `
 .threads th,.threads td{padding:.7rem .8rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
 .threads thead th{font-size:13px;font-weight:600;color:var(--soft)}.threads tbody th{font-weight:400;min-width:14rem;max-width:24rem}
 .threads tbody tr:last-child>*{border-bottom:0}.threads td.number,.threads th.number{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-.threads td .chip{white-space:nowrap}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
+.threads td .chip{white-space:nowrap}.threads .codes{display:block;margin-top:.2rem}.threads .title{font-weight:600;overflow-wrap:anywhere}.threads .mono{display:block;color:var(--soft);font-size:12px;overflow-wrap:anywhere}
 `;
 
 const THREAD = `
@@ -64,14 +64,14 @@ const THREAD = `
 .rail a{display:grid;gap:.05rem;padding:.3rem .6rem;color:var(--ink);text-decoration:none;overflow-wrap:anywhere;border-radius:0 6px 6px 0}.rail li.other b{font-weight:400;color:var(--soft)}.rail li>a .chip{font-size:12px;padding-inline:.35rem}.rail li:not(:has(a)){padding:.5rem .6rem .1rem}
 .rail .name{display:flex;flex-wrap:wrap;gap:0 .4rem;align-items:baseline}.rail .name>:last-child{margin-left:auto;font-size:12px}.tools a.narrow{display:none}
 .rail .earlier a{color:var(--link);text-decoration:underline}.rail a:hover{background:var(--sunk)}.rail a[aria-current]{background:var(--sunk);box-shadow:inset 3px 0 0 var(--link)}
-.story{font-size:16px}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
+.story{font-size:15.5px}.story dl{display:grid;gap:.55rem}.story dl>div{display:grid;grid-template-columns:8.5rem minmax(0,1fr);gap:0 1rem}.story dt{font-size:13.5px;font-weight:600;color:var(--soft);line-height:1.75}.story p+p{margin-top:.15rem}.chip+.chip{margin-left:.3rem}.head .chip+.chip{margin-left:0}.story .soft{font-size:14px}.good-text{color:var(--good-ink)}.warning-text{color:var(--warning-ink)}.bad-text{color:var(--bad-ink)}
 .tools{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem;align-items:center;margin-bottom:.75rem;font-size:14px}.tools nav{display:flex;flex-wrap:wrap;gap:.4rem 1.25rem}.tools a,.tools summary{display:inline-block;padding:.2rem 0}.tools details[open]{flex-basis:100%}.tools .panel{margin:.4rem 0 0}
-.jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
+.jump{display:flex;gap:.5rem;align-items:center}.jump label{display:flex;gap:.5rem;align-items:center}.jump input{width:6rem}.jump input[type=search]{width:11rem}.jump input,.jump button{min-height:0;padding:.15rem .5rem}
 .facts{display:flex;flex-wrap:wrap;gap:.5rem 1.75rem;margin-top:.9rem}.facts div{min-width:0}.facts dt{font-size:13px;color:var(--soft)}.facts dd{overflow-wrap:anywhere}
 .rows{background:var(--panel);border:1px solid var(--line);border-radius:10px;overflow:clip}
 .row{padding:.6rem 1.15rem .7rem;border-bottom:1px solid var(--line);border-left:3px solid transparent;min-width:0;overflow-wrap:anywhere}.rows>:last-child{border-bottom:0}
-.row.result{padding-left:3rem}.row.good{border-left-color:var(--good-ink);background:color-mix(in srgb,var(--good) 45%,var(--panel))}.row.warning{border-left-color:var(--warning-ink);background:color-mix(in srgb,var(--warning) 45%,var(--panel))}
-.row.changed:not(.good,.warning){border-left-color:var(--link)}.row.added:not(.good,.warning){border-left:3px dotted var(--soft)}.row.left-out>*:not(.head,.why){opacity:.999;color:var(--soft)}
+.row.result{padding-left:3rem}.row.good{border-left-color:var(--good-ink);background:color-mix(in srgb,var(--good) 45%,var(--panel))}.row.bad{border-left-color:var(--bad-ink);background:color-mix(in srgb,var(--bad) 45%,var(--panel))}.row.warning{border-left-color:var(--warning-ink);background:color-mix(in srgb,var(--warning) 45%,var(--panel))}
+.row.changed:not(.bad,.good,.warning){border-left-color:var(--link)}.row.added:not(.bad,.good,.warning){border-left:3px dotted var(--soft)}.row.left-out>*:not(.head,.why){opacity:.999;color:var(--soft)}
 .row:target,.row:has(>span:target){outline:2px solid var(--link);outline-offset:-2px}
 .head{display:flex;flex-wrap:wrap;gap:.1rem .55rem;align-items:baseline}.head .at{font-variant-numeric:tabular-nums;color:var(--soft);min-width:1.4rem}
 .head .role{font-weight:600}.head .name,.head .maker,.head .tokens{font-size:13px;color:var(--soft);overflow-wrap:anywhere}.head .tokens{margin-left:auto;white-space:nowrap}
@@ -83,7 +83,7 @@ figure{margin:.4rem 0 0}img{max-width:100%;max-height:20rem;border:1px solid var
 .why{display:grid;gap:.15rem;margin-top:.35rem;font-size:13px;color:var(--soft)}
 .ids{margin-top:.2rem;font-size:12px;color:var(--soft);overflow-wrap:anywhere}.ids summary{color:var(--soft);padding:.1rem .2rem}.head .ids{margin:0}.head .ids[open]{flex-basis:100%}.ids .mono{font-size:12px}
 .fold>summary{padding:.55rem 1.15rem;background:var(--sunk);color:var(--soft);border-bottom:1px solid var(--line)}
-.findings{display:grid;gap:.8rem;margin-top:.5rem}.findings li{display:grid;gap:.15rem}.copy{user-select:all;background:var(--sunk);padding:.1rem .4rem;border-radius:5px}
+.tree ul{padding-left:1.4rem}.tree li{padding:.15rem 0}.findings{display:grid;gap:.8rem;margin-top:.5rem}.findings li{display:grid;gap:.15rem}.copy{user-select:all;background:var(--sunk);padding:.1rem .4rem;border-radius:5px}
 `;
 
 const NARROW = `
@@ -94,20 +94,81 @@ main{padding:.8rem .8rem 3rem}.top{padding:.7rem .9rem}.panel{padding:.7rem .9re
 .threads{border:0;background:none}.threads tr{background:var(--panel);border:1px solid var(--line);border-radius:10px;margin-bottom:.75rem;padding:.4rem 0}
 .threads tbody th{min-width:0;max-width:none}.threads th,.threads td{border:0;padding:.25rem .9rem}.threads td.number{text-align:left}
 .threads td,.threads td.number{padding-left:8.4rem}.threads td::before{content:attr(data-label);display:inline-block;min-width:7.5rem;margin-left:-7.5rem;font-size:13px;color:var(--soft)}
-.row{padding:.55rem .8rem .6rem}.row.result{padding-left:1.6rem}
+.story dl>div{grid-template-columns:minmax(0,1fr)}.row{padding:.55rem .8rem .6rem}.row.result{padding-left:1.6rem}
 form.panel,.panel form{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr)}form.panel label:first-child,form.panel p{grid-column:1/-1}.panel input,.panel select,.panel button{width:100%}
 .threads .title{display:inline-block;margin-bottom:.1rem}
 }
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
-@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form.panel,.skip,.pages>:not(.printed),.ids{display:none}.printed{display:inline}.thread{display:block}.row,.panel,.threads tr{break-inside:avoid}.chip{box-shadow:inset 0 0 0 1px currentColor}.threads th,.threads td{padding:.4rem .5rem}.threads td.number{white-space:normal}}
+@media print{@page{margin:1.2cm}body{background:none;font-size:11pt}main{padding:0}.top{position:static;padding:0 0 .5rem}.rail,.tools,form.panel,.skip,.pages>:not(.printed),.ids,button{display:none}.printed.only{display:inline}.panel::details-content{content-visibility:visible;block-size:auto}.thread{display:block}.row,.panel,.threads tr{break-inside:avoid}.chip{box-shadow:inset 0 0 0 1px currentColor}.threads th,.threads td{padding:.4rem .5rem}.threads td.number{white-space:normal}}
 `;
 
 const STYLES = `${COLOURS}${BASE}${LIST}${THREAD}${NARROW}`.replaceAll(/\n+/g, "\n");
 
-/** The page has no script, and the browser runs none: every other source is refused. */
+/** Seconds between two loads of a page that follows a run. */
+const RELOAD_AFTER = 5;
+
+/**
+ * What a page cannot do alone. Without it, only folds close when a page follows a run.
+ *
+ * - A place in a fold is opened when a link leads to it.
+ * - A button copies a text.
+ * - What follows a run is loaded again, and its folds and the focus stay.
+ */
+const SCRIPT = `
+const folds = () => [...document.querySelectorAll("details")];
+const nameOf = (fold) => {
+  const place = fold.closest("[id]:not(main)") ?? fold.querySelector("[id]");
+  return (place?.id ?? "") + fold.firstElementChild.textContent.replace(/[\\d,]+/g, "");
+};
+const reveal = () => {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let fold = target?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  target?.scrollIntoView();
+};
+const showButtons = () => {
+  if (navigator.clipboard) for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
+};
+const parts = (page) => [...page.querySelectorAll("header, [data-part]")];
+let loaded = parts(document).map((part) => part.innerHTML);
+const follow = async () => {
+  const response = await fetch(location.href);
+  if (!response.ok) return;
+  const page = new DOMParser().parseFromString(await response.text(), "text/html");
+  const focused = document.activeElement.closest("summary")?.parentElement;
+  const [opened, focusedName] = [folds().filter(({ open }) => open).map(nameOf), focused && nameOf(focused)];
+  const fresh = parts(page).map((part) => part.innerHTML);
+  const pairs = parts(page).map((part, index) => [part, parts(document)[index]]);
+  for (const [index, [next, part]] of pairs.entries())
+    if (fresh[index] !== loaded[index]) part.replaceChildren(...next.childNodes);
+  loaded = fresh;
+  for (const fold of folds()) {
+    if (opened.includes(nameOf(fold))) fold.open = true;
+    if (nameOf(fold) === focusedName) fold.firstElementChild.focus({ preventScroll: true });
+  }
+  showButtons();
+  if (!page.querySelector("[data-live]")) clearInterval(following);
+};
+const following = document.querySelector("[data-live]") && setInterval(() => follow().catch(() => {}), ${RELOAD_AFTER * 1_000});
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-copy]");
+  if (!button) return;
+  const { copy, from } = button.dataset;
+  await navigator.clipboard.writeText(from ? await (await fetch(from)).text() : copy);
+  button.textContent = "Copied";
+});
+addEventListener("hashchange", reveal);
+showButtons();
+reveal();
+`;
+
+const hashed = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+/** The browser runs the one script of the page, and asks no other server. */
 const POLICY = [
   "default-src 'none'",
-  `style-src 'sha256-${createHash("sha256").update(STYLES).digest("base64")}'`,
+  `style-src ${hashed(STYLES)}`,
+  `script-src ${hashed(SCRIPT)}`,
+  "connect-src 'self'",
   "img-src data:",
   "form-action 'self'",
   "base-uri 'none'",
@@ -125,9 +186,16 @@ export const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-/** @param page Its heading stays in sight at the top, beside the link to the list. */
-export function layout(page: { title: string; heading: Markup; body: Markup }): Markup {
-  const { title, heading, body } = page;
+/** A page. Its heading stays in sight at the top, beside the link to the list. */
+interface Page {
+  readonly title: string;
+  readonly heading: Markup;
+  readonly body: Markup;
+  /** Whether it follows a run, also without its script. @default false */
+  readonly isLive?: boolean;
+}
+
+export function layout({ title, heading, body, isLive = false }: Page): Markup {
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -138,11 +206,13 @@ export function layout(page: { title: string; heading: Markup; body: Markup }): 
 <title>${title} · tether</title>
 <link rel="icon" href="data:,">
 <style>${new Markup(STYLES)}</style>
+${isLive && html`<noscript><meta http-equiv="refresh" content="${RELOAD_AFTER}"></noscript>`}
 </head>
 <body>
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top"><nav aria-label="Inspector"><a class="brand" href="${listLink()}">tether</a></nav>${heading}</header>
 <main id="content" tabindex="-1">${body}</main>
+<script>${new Markup(SCRIPT)}</script>
 </body>
 </html>`;
 }
@@ -154,6 +224,18 @@ export function layout(page: { title: string; heading: Markup; body: Markup }): 
 /** A word with a colour. The word says what the colour says. */
 export const chip = (word: string, tone = "neutral"): Markup =>
   html`<span class="chip ${tone}">${word}</span>`;
+
+/** A text with a button that copies it. */
+export const copied = (text: string): Markup =>
+  html`<code class="copy">${text}</code> <button type="button" class="small" data-copy="${text}" hidden>Copy</button>`;
+
+/** A link to a text, with a button that copies it. */
+export const copiedFrom = (address: string, name: string): Markup =>
+  html`<a href="${address}">${name}</a> <button type="button" class="small" data-copy data-from="${address}" hidden>Copy</button>`;
+
+/** A part of a page that is loaded again. @param isLive Whether it follows a run. */
+export const part = (body: Markup, isLive: boolean): Markup =>
+  html`<div data-part${isLive && html` data-live`}>${body}</div>`;
 
 const OUTCOMES: Readonly<Record<string, readonly [word: string, tone: string]>> = {
   sound: ["sound", "good"],
@@ -216,19 +298,30 @@ export interface ThreadLink {
   readonly page?: number | undefined;
   readonly only?: "changes" | undefined;
   readonly with?: "tether" | undefined;
+  readonly as?: "wire" | "curl" | undefined;
+  /** A text that the messages have. */
+  readonly q?: string | undefined;
+  /** A message's position, which leads to its row. */
+  readonly at?: number | undefined;
   /** A subgraph's namespace. */
   readonly ns?: string | undefined;
 }
 
-type ListLink = Partial<Pick<ListView, "status" | "has" | "page">> & { readonly q?: string };
+type ListLink = Partial<Pick<ListView, "status" | "has" | "graph" | "sort" | "page">> & {
+  readonly q?: string;
+};
 
 export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
 export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;
 
 export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
   `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
-export const threadJsonLink = (threadId: string, { only: _, ...query }: ThreadLink): string =>
+export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadLink): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
+
+/** The thread in LangSmith's Studio. @param server Its LangGraph server, which the browser reaches. */
+export const studioLink = (threadId: string, server: string): string =>
+  `https://smith.langchain.com/studio/thread/${encodeURIComponent(threadId)}${queryText({ baseUrl: server })}`;
 
 /** An id can end like the JSON address: a file's thread is named after it. */
 function encodedId(threadId: string): string {

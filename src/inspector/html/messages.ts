@@ -14,13 +14,20 @@ import {
   type Row,
   type ShownRow,
 } from "../view/rows.js";
-import { bytes, chip, joined, sentence, sourceLink } from "./layout.js";
+import { bytes, chip, codeSpans, joined, sentence, sourceLink } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 
 export type LinkTo = (anchor: string) => string;
 
-export function messageRows(rows: readonly ShownRow[], linkTo: LinkTo, archives: Archives): Markup {
-  const rowOf = (row: Row) => messageRow(row, linkTo, archives);
+/** Where the rows are. */
+export interface Rows {
+  readonly linkTo: LinkTo;
+  /** The row at a position among all others, if the page has only some. */
+  readonly amongAll?: ((position: number) => string) | undefined;
+}
+
+export function messageRows(rows: readonly ShownRow[], places: Rows, archives: Archives): Markup {
+  const rowOf = (row: Row) => messageRow(row, places, archives);
   return html`<ol class="rows">${rows.map((shown) =>
     "rows" in shown
       ? html`<li><details class="fold"><summary>${amount(shown.rows.length, "message")} ${shown.word}</summary><ol>${shown.rows.map(rowOf)}</ol></details></li>`
@@ -30,16 +37,16 @@ export function messageRows(rows: readonly ShownRow[], linkTo: LinkTo, archives:
 
 const TITLES = { "as-stored": "", changed: "changed", added: "not stored", "left-out": "not sent" } as const;
 
-function messageRow(row: Row, linkTo: LinkTo, archives: Archives): Markup {
-  const { kind, anchor, message, position, sent, sentPosition, novelty, own, fate } = row;
+function messageRow(row: Row, { linkTo, amongAll }: Rows, archives: Archives): Markup {
+  const { kind, anchor, message, position, sent, sentPosition, novelty, own, faults, fate } = row;
   const shown = position === undefined ? (sent ?? message) : message;
   if (shown === undefined) return html``;
   const view = viewMessage(shown);
   const changed = kind === "changed" && sent !== undefined ? viewMessage(sent) : undefined;
-  const marks = distinctBy([...own, ...fate], ({ word }) => word);
+  const marks = distinctBy([...faults, ...own, ...fate], ({ word }) => word);
   // What concerns only the form is beside the ids.
   const ofForm = isSameText(row) ? fate.filter(isMarkOfForm) : [];
-  const tone = ["good", "warning"].find((one) => marks.some((mark) => mark.tone === one));
+  const tone = ["bad", "good", "warning"].find((one) => marks.some((mark) => mark.tone === one));
   const news = novelty === "new" ? "new" : novelty === "changed" && "changed since";
   const ids =
     view.ids !== "" &&
@@ -47,7 +54,7 @@ function messageRow(row: Row, linkTo: LinkTo, archives: Archives): Markup {
   const details =
     (view.ids !== "" || ofForm.length > 0) &&
     html`<details class="ids"><summary>${ofForm.length === 0 ? "ids" : "details"}</summary>${ids}${whys(ofForm)}</details>`;
-  const head = html`<div class="head"><span class="at">${position === undefined ? "+" : count(position)}</span>${whoOf(view)}${view.maker !== "" && html`<bdi class="maker">${view.maker}</bdi>`}${marks.map(({ word, tone: own }) => chip(word, own))}${news && chip(news, "news")}${kind !== "as-stored" && marks.length === 0 && chip(TITLES[kind])}${linksOf(row, linkTo)}<span class="tokens">${amount(view.tokens, "token")}</span>${details}</div>`;
+  const head = html`<div class="head"><span class="at">${position === undefined ? "+" : amongAll === undefined ? count(position) : html`<a href="${amongAll(position)}">${count(position)}</a>`}</span>${whoOf(view)}${view.maker !== "" && html`<bdi class="maker">${view.maker}</bdi>`}${marks.map(({ word, tone: own }) => chip(word, own))}${news && chip(news, "news")}${kind !== "as-stored" && marks.length === 0 && chip(TITLES[kind])}${linksOf(row, linkTo)}<span class="tokens">${amount(view.tokens, "token")}</span>${details}</div>`;
   const old = position === undefined ? undefined : archives.get(shown.id ?? "");
   return html`<li class="row ${isOfForm(row) ? "as-stored" : kind}${tone && ` ${tone}`}${shown.type === "tool" && " result"}${view.isError && " failed"}" id="${anchor}">${
     position !== undefined && sent !== undefined && html`<span id="sent-${sentPosition}"></span>`
@@ -102,7 +109,7 @@ function whys(marks: readonly Mark[]): Markup | false {
   const told = marks.filter(({ text, source }) => text !== "" || source !== null);
   return (
     told.length > 0 &&
-    html`<ul class="why">${told.map(({ text, source }) => html`<li>${sentence(text)}${sourceLink(source)}</li>`)}</ul>`
+    html`<ul class="why">${told.map(({ text, source }) => html`<li>${codeSpans(sentence(text))}${sourceLink(source)}</li>`)}</ul>`
   );
 }
 

@@ -1,6 +1,7 @@
 import { quoted } from "../../doctor/command/text.js";
 import { type Finding, type RepairStepKind, worthALook } from "../../doctor/finding.js";
 import { OWN_PATCH } from "../../doctor/shown-state.js";
+import { callsOf } from "../../history/call.js";
 import { DIALECT_NAMES } from "../../providers/table/dialects.js";
 import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
@@ -8,17 +9,22 @@ import type { Rung } from "../../threads/events.js";
 import type { Archives } from "../read-threads.js";
 import { lines, nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
+import { OPEN } from "../view/rows.js";
 import type { Step } from "../view/steps.js";
 import type { Place, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
+  copied,
+  copiedFrom,
   joined,
   layout,
   options,
   outcomeChip,
+  part,
   sentence,
   statusChip,
+  studioLink,
   type ThreadLink,
   threadJsonLink,
   threadLink,
@@ -38,41 +44,57 @@ interface Shown {
   readonly now: number;
 }
 
-/**
- * The page `/tether/threads/:id`.
- *
- * @param now In milliseconds.
- * @param repair The beginning of the command that repairs the thread. Empty or undefined: there is none.
- */
+/** What the page says besides what is in the thread. */
+interface About {
+  /** In milliseconds. */
+  readonly now: number;
+  /** The beginning of the command that repairs the thread. Empty or undefined: there is none. */
+  readonly repair: string | undefined;
+  /** Whether the page follows a run. */
+  readonly isLive: boolean;
+  /** The address of the LangGraph server, for Studio. */
+  readonly studio: string | undefined;
+}
+
+/** The page `/tether/threads/:id`. */
 export function threadPage(
   view: ThreadView,
   archives: Archives,
   { page: _, ...chosen }: ThreadLink,
-  now: number,
-  repair: string | undefined,
+  { now, repair, isLive, studio }: About,
 ): Markup {
   const { threadId, title, report, rows, difference, steps } = view;
   const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
-  const linkTo: LinkTo = (anchor) => `${link({ page: view.pageOfPlace(anchor) })}#${anchor}`;
+  const linkTo: LinkTo = (anchor) => {
+    const page = view.pageOfPlace(anchor);
+    return `${page === view.page.number ? "" : link({ page })}#${anchor}`;
+  };
+  const amongAll = (at: number) => link({ only: undefined, q: undefined, at });
+  const isPart = chosen.only !== undefined || Boolean(chosen.q);
+  const places = { linkTo, amongAll: isPart ? amongAll : undefined };
   const shown: Shown = { view, chosen, link, linkTo, now };
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
-<section class="panel story" aria-label="What happened">${story(shown, repair)}</section>
+<section class="panel story" aria-label="The thread">${story(shown, repair)}</section>
 ${questionPanel(view)}${findingsPanel(shown, repair)}${subgraphsPanel(shown)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
-${rows.length === 0 ? html`<p class="panel">${chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, linkTo, archives)}
+${rows.length === 0 ? html`<p class="panel">${chosen.q ? "No message has this text." : chosen.only ? "Nothing was changed." : "There are no messages."}</p>` : messageRows(rows, places, archives)}
 ${pages(shown, "Pages of messages, repeated")}
 </section>
 ${difference && goneList(difference)}
 ${statePanel(view)}
-<p class="pages"><span class="mono small soft">${threadId}</span><span class="printed">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a></p>
+<p class="pages"><span class="mono small soft printed">${threadId}</span><span class="printed only">${timeText(new Date(now).toISOString())}</span><a href="${threadJsonLink(threadId, chosen)}">JSON</a>${studio !== undefined && html`<a href="${studioLink(threadId, studio)}" rel="noreferrer noopener">Studio</a>`}</p>
 </div>`;
   return layout({
     title: name,
-    heading: html`<h1><bdi>${name}</bdi></h1>${statusChip(report.status, view.knowsRuns)}`,
-    body: steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
+    heading: html`<h1><bdi>${name}</bdi></h1><span class="hidden">Status:</span> ${statusChip(report.status, view.knowsRuns)}`,
+    isLive,
+    body: part(
+      steps.length < 2 ? messages : html`<div class="thread">${messages}${rail(shown)}</div>`,
+      isLive,
+    ),
   });
 }
 
@@ -80,52 +102,107 @@ ${statePanel(view)}
  * What is true of the thread, what happened in it, and what is sent.
  */
 
+/** Each answer with its question. A question without an answer is left out. */
 function story(shown: Shown, repair: string | undefined): Markup {
-  const { view, linkTo } = shown;
-  const { willBeRecovered, willBeClosed, recovered, closed, unplaced, unknown } = view.story;
-  const part = (found: readonly Place[], tone: string, noun: string, one: string, many = one) =>
-    found.length === 0
-      ? []
-      : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
-  const isUnread = view.isLatest && view.report.findings.some(({ code }) => code.startsWith("thread/"));
+  const { view } = shown;
+  const { unknown, willBeClosed } = view.story;
   const verb = shown.chosen.with === undefined ? "will" : "would";
-  const parts = [
-    part(willBeRecovered, "good", "result", `${verb} be recovered`),
-    part(willBeClosed, "warning", "call", `${verb} be closed`),
-    part(recovered, "good", "message", "was recovered", "were recovered"),
-    part(closed, "warning", "call", "was closed", "were closed"),
-    part(unplaced, "warning", "message", "has no place in the request", "have no place in the request"),
-  ].flat();
-  const listed = parts.map(
-    (one, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${one}`,
-  );
-  return html`${errorText(view)}${stoppedText(view)}${unreadText(shown, repair)}${refusal(shown, repair)}${otherRules(shown)}${ownPatch(shown, repair)}${subgraphFaults(view)}${parts.length > 0 && html`<p>${listed}.${unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`}</p>`}<p>${isUnread ? "No request is sent as long as the thread cannot be read." : moment(shown)}</p>${sender(shown)}`;
+  const effect = unknown > 0 && html` <span class="soft">${UNKNOWN_EFFECT}</span>`;
+  const past = storyPart(shown, [
+    ["recovered", "good", "message", "was recovered", "were recovered"],
+    ["closed", "warning", "call", "was closed", "were closed"],
+  ]);
+  const future = storyPart(shown, [
+    ["willBeRecovered", "good", "result", `${verb} be recovered`],
+    ["willBeClosed", "warning", "call", `${verb} be closed`],
+    ["unplaced", "warning", "message", "has no place in the request", "have no place in the request"],
+  ]);
+  const request =
+    unreadIn(view) === undefined ? moment(shown) : "No request is sent as long as the thread cannot be read.";
+  const answers = [
+    [
+      "What is wrong",
+      [unreadText(view), refusal(shown), refusedText(shown), otherRules(shown), subgraphFaults(view)],
+    ],
+    [
+      "What happened",
+      [
+        errorText(view),
+        stoppedText(view),
+        past && html`<p>${past}.${willBeClosed.length === 0 && effect}</p>`,
+      ],
+    ],
+    [
+      "What comes next",
+      [
+        ownPatch(view),
+        future && html`<p>${future}.${willBeClosed.length > 0 && effect}</p>`,
+        html`<p>${request}</p>`,
+        queuedText(view),
+        sender(shown),
+      ],
+    ],
+    ["What to do", todo(shown, repair)],
+  ] as const;
+  return html`<dl>${answers.map(
+    ([question, parts]) =>
+      parts.some((part) => part !== false) && html`<div><dt>${question}</dt><dd>${parts}</dd></div>`,
+  )}</dl>`;
 }
+
+type StoryName = Exclude<keyof ThreadView["story"], "unknown">;
+
+/** What became of messages, in one sentence without its end, with links to them. */
+function storyPart(
+  { view, linkTo }: Shown,
+  rows: readonly (readonly [name: StoryName, tone: string, noun: string, one: string, many?: string])[],
+): Markup | false {
+  const parts = rows.flatMap(([name, tone, noun, one, many = one]) => {
+    const found = view.story[name];
+    if (found.length === 0) return [];
+    return html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
+  });
+  return parts.length > 0 && html`${inWords(parts)}`;
+}
+
+/** `a, b and c`. */
+const inWords = (parts: readonly (Markup | string)[]): readonly Markup[] =>
+  parts.map((part, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${part}`);
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
-/** That the next message is refused, in whose words, and what ends that. The thread's own agent does none of it. */
-function refusal(shown: Shown, repair: string | undefined): Markup | false {
-  const { view, link, chosen } = shown;
-  const { moment: at, isMade, findings, form, nodesBefore } = view;
-  const hasNodes = nodesBefore.length > 0;
-  const faults = findings.filter(
+/** The faults for which the next message may be refused, if it is sent as it is stored. */
+function refusedFaults({ moment: at, isMade, findings, nodesBefore }: ThreadView): readonly Finding[] {
+  if (at.kind !== "next" || isMade || findings.some(({ code }) => code.startsWith("thread/"))) return [];
+  const mayBePatched = (code: string) => nodesBefore.length > 0 && code.startsWith("pairing/");
+  return findings.filter(
     ({ severity, code }) =>
       severity === "error" ||
-      (severity === "warning" && (code === "pairing/open-call" || (hasNodes && code.startsWith("pairing/")))),
+      (severity === "warning" && (code === "pairing/open-call" || mayBePatched(code))),
   );
-  if (at.kind !== "next" || isMade || faults.length === 0) return false;
-  if (faults.some(({ code }) => code.startsWith("thread/"))) return false;
-  const isSure = !hasNodes || faults.some(({ severity }) => severity === "error");
+}
+
+/** That the next message is refused, why, and in whose words. */
+function refusal({ view, linkTo }: Shown): Markup | false {
+  const { form, nodesBefore } = view;
+  const faults = refusedFaults(view);
+  if (faults.length === 0) return false;
+  const isSure = nodesBefore.length === 0 || faults.some(({ severity }) => severity === "error");
   const open = faults.filter(({ code }) => OPEN.has(code));
+  // The words and the places are about what is named, not about another fault.
+  const named = open.length > 0 ? open : faults.slice(0, 1);
   const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
+  const isCut = open.some(({ index, callId }) =>
+    view.history
+      .slice(index ?? 0, (index ?? -1) + 1)
+      .flatMap(callsOf)
+      .some(({ id, kind }) => id === callId && kind === "invalid"),
+  );
   const why =
     open.length > 0
-      ? html`${tools.map((tool, index) => html`${index > 0 && (index === tools.length - 1 ? " and " : ", ")}<code><bdi>${tool}</bdi></code>`)} ${open.length === 1 ? "has" : "have"} no result`
+      ? html`${inWords(tools.map((tool) => html`<code><bdi>${tool}</bdi></code>`))} ${open.length === 1 ? "has" : "have"} no result${isCut && ", and arguments that cannot be parsed"}`
       : html`<bdi>${codeSpans(sentence(faults[0]?.evidence ?? "").replace(/\.$/, ""))}</bdi>`;
-  const others = faults.length - Math.max(open.length, 1);
-  // The words are about what is named, not about another fault.
-  const named = open.length > 0 ? open : faults.slice(0, 1);
+  const others = faults.length - named.length;
   const { dialect = null, providerSays: said = null } = named.find((one) => one.providerSays !== null) ?? {};
   const isKnown = form.origin !== "unknown" && said !== null;
   const bold = !isSure
@@ -139,23 +216,76 @@ function refusal(shown: Shown, repair: string | undefined): Markup | false {
   const unknown =
     !isSure &&
     html` What ${nodeNames(nodesBefore)} ${nodesBefore.length === 1 ? "does" : "do"} with the messages before the model is not known.`;
-  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${bold}:</b> ${why}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${words}${unknown}</p>
-<p>${repairText(shown, repair)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+  return html`<p><b class="${isSure ? "bad" : "warning"}-text">${bold}:</b> ${why}${rowLinks(indexesOf(named), linkTo)}${others > 0 && html` <span class="soft">(and ${amount(others, "other fault")})</span>`}.${words}${unknown}</p>`;
 }
 
+/** That the provider does not take a picture or file. It is sent again with each message. */
+const refusedText = ({ view: { refused }, linkTo }: Shown): Markup | false =>
+  refused.length > 0 &&
+  html`<p><b class="bad-text">The provider refused a picture or file</b>${rowLinks(refused, linkTo)}, and it is sent again with each message.</p>`;
+
+/** ` (message 4)`, with a link to its row. */
+const rowLinks = (indexes: readonly number[], linkTo: LinkTo): Markup | false =>
+  indexes.length > 0 && html` (${placeLinks(indexes.map(placeOf), linkTo)})`;
+
+const placeOf = (index: number): Place => ({
+  anchor: `stored-${index + 1}`,
+  label: `message ${count(index + 1)}`,
+});
+
+const indexesOf = (found: readonly Finding[]): readonly number[] => [
+  ...new Set(found.flatMap(({ index }) => index ?? [])),
+];
+
+/** What ends what is wrong, or goes on with what has stopped. The thread's own agent does none of it. */
+function todo(shown: Shown, repair: string | undefined): readonly (Markup | false)[] {
+  const { view, link, chosen } = shown;
+  const { moment: at, report, isLatest, isMade, errors, stopped } = view;
+  const unread = unreadIn(view);
+  if (unread !== undefined) return [unread.fixes.length > 0 && html`<p>${repairText(view, repair)}</p>`];
+  const isRefused = refusedFaults(view).length > 0;
+  const mends =
+    isRefused &&
+    html`<p>${repairText(view, repair)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+  const lost = lostResults(view).length;
+  const keeps =
+    lost > 0 &&
+    html`<p>A repair puts ${lost === 1 ? "the saved result" : "the saved results"} into the thread before${repairCommand(view, repair)}</p>`;
+  const answers =
+    at.kind === "waiting" &&
+    html`<p>Resume the thread with an answer${at.questions.some(({ decisions }) => decisions.length > 0) && html`: <code>${RESUME}</code>, with one decision for each call`}.${!isMade && " A new message instead leaves the calls without results, and most providers refuse it."}</p>`;
+  const describes =
+    view.refused.length > 0 &&
+    html`<p>Take it out of the thread, or choose a model that takes it. In the agent, <code>tetherMiddleware()</code> sends a sentence in its place.</p>`;
+  const isOver = stopped === undefined && errors.length === 0 && report.status !== "error";
+  const isStuck = isRefused || lost > 0;
+  const goOn = isMade
+    ? "Nothing has to be repaired. Send the next message, or run"
+    : isStuck
+      ? "Or run"
+      : "Run";
+  const again =
+    isLatest &&
+    at.kind === "next" &&
+    chosen.with === undefined &&
+    !isOver &&
+    !describes &&
+    html`<p>${goOn} the thread without a message, with <code>null</code> as its input: it goes on where it stopped.${view.mendedBy !== "agent" && " A tool that was started may run again."}</p>`;
+  return [mends, keeps, describes, answers, again];
+}
+
+const RESUME = 'new Command({ resume: { decisions: [{ type: "approve" }] } })';
+
 /** All that a repair does, and how it is run, or why there is none. */
-function repairText({ view }: Shown, repair: string | undefined): Markup {
+function repairText(view: ThreadView, repair: string | undefined): Markup {
   const { namespace, channel, repairs } = view;
   if (namespace !== "") return html`A repair does not write the states of subgraphs.`;
   if (channel !== "messages")
     return html`They are in the channel <code>${nameIn(channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.`;
   if (repairs.length === 0)
     return html`A repair changes nothing here: your client may be about to send what is missing.`;
-  const does = repairs.map(
-    ({ kind, count: times }, index) =>
-      `${index === 0 ? "" : index === repairs.length - 1 ? " and " : ", "}${REPAIRS[kind](times)}`,
-  );
-  return html`A repair ${does.join("")}${repairCommand(view, repair)}`;
+  const does = inWords(repairs.map(({ kind, count: times }) => REPAIRS[kind](times)));
+  return html`A repair ${does}${repairCommand(view, repair)}`;
 }
 
 const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
@@ -177,16 +307,19 @@ function repairCommand({ threadId }: ThreadView, repair: string | undefined): Ma
     html` Name the file of your graph in place of <code>FILE:EXPORT</code>.`;
   const needsKey =
     repair.includes("--url") && html` If the server asks for a key, add <code>--api-key-env NAME</code>.`;
-  return html`. It is shown first, and done with <code>--apply</code>: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code>${lacks}${needsKey}`;
+  return html`. It is shown first, and done with <code>--apply</code>: ${copied(`${repair} --thread ${quoted(threadId)}`)}${lacks}${needsKey}`;
 }
 
+const unreadIn = ({ report, isLatest }: ThreadView): Finding | undefined =>
+  isLatest ? report.findings.find(({ code }) => code.startsWith("thread/")) : undefined;
+
 /** That the thread cannot be read: then nothing is sent, whoever runs it. */
-function unreadText(shown: Shown, repair: string | undefined): Markup | false {
-  const { report, isLatest } = shown.view;
-  const found = report.findings.find(({ code }) => code.startsWith("thread/"));
-  if (found === undefined || !isLatest) return false;
-  const mends = found.fixes.length > 0 && html` ${repairText(shown, repair)}`;
-  return html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi>${mends}</p>`;
+function unreadText(view: ThreadView): Markup | false {
+  const found = unreadIn(view);
+  return (
+    found !== undefined &&
+    html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi></p>`
+  );
 }
 
 /** Where the last run stopped, if it stored no end. */
@@ -197,7 +330,7 @@ function stoppedText({ stopped, isLatest }: ThreadView): Markup | false {
 }
 
 /** Rules besides pairing, and the window: only what is sent as it is stored meets them. */
-function otherRules({ view }: Shown): Markup | false {
+function otherRules({ view, linkTo }: Shown): Markup | false {
   const { moment: at, isMade, findings, totals, form } = view;
   if (at.kind !== "next" || isMade) return false;
   const broken = findings.filter(
@@ -209,7 +342,7 @@ function otherRules({ view }: Shown): Markup | false {
   if (first === undefined && !isOver) return false;
   const rules =
     first &&
-    html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))}): ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
+    html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))})${rowLinks(indexesOf(broken), linkTo)}: ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
   const over =
     isOver &&
     html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model takes ${count(maxTokens)}.</p>`;
@@ -220,18 +353,26 @@ const nodeNames = (nodes: readonly string[]): Markup =>
   html`${joined(nodes.map((node) => html`<code><bdi>${nameIn(node)}</bdi></code>`))}`;
 
 /** What the patch of deepagents does with open calls, and what it loses. */
-function ownPatch({ view }: Shown, repair: string | undefined): Markup | false {
+function ownPatch(view: ThreadView): Markup | false {
   const { moment: at, isMade, findings, nodesBefore } = view;
   if (at.kind !== "next" || isMade || !nodesBefore.includes(OWN_PATCH)) return false;
   const patched = findings.filter(({ code, severity }) => OPEN.has(code) && severity === "info").length;
-  const lost = findings.filter(
-    ({ code, severity }) => code === "state/pending-result" && severity === "warning",
-  );
   if (patched === 0) return false;
-  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b> A repair puts ${lost.length === 1 ? "it" : "them"} into the thread before${repairCommand(view, repair)}`}</p>`;
+  const lost = lostResults(view);
+  return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b>`}</p>`;
 }
 
-const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
+/** The saved results that the patch of deepagents does not use. */
+const lostResults = ({ moment: at, isMade, findings, nodesBefore }: ThreadView): readonly Finding[] =>
+  at.kind === "next" && !isMade && nodesBefore.includes(OWN_PATCH)
+    ? findings.filter(({ code, severity }) => code === "state/pending-result" && severity === "warning")
+    : [];
+
+/** Runs that a server has accepted, and not begun. */
+const queuedText = ({ queued, isLatest }: ThreadView): Markup | false =>
+  isLatest &&
+  queued > 0 &&
+  html`<p>${amount(queued, "run")} of the thread ${queued === 1 ? "waits" : "wait"} for ${queued === 1 ? "its" : "their"} turn.</p>`;
 
 /** Who sends the thread's messages, and what is unknown about that. */
 function sender({ view, chosen, link }: Shown): Markup | false {
@@ -312,7 +453,7 @@ function moment({ view, link, now }: Shown): Markup {
       return html`The model was asked with ${told}${by !== "" && html`: <bdi>${by}</bdi>`}.${counted}${reduced}${cache}`;
     }
     case "waiting":
-      return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
+      return html`The thread waits for a human${waitsFor(at)}. The model is not asked now.`;
     case "running":
       if (!view.knowsRuns && view.mayRun !== undefined) return html`${mayRunText(view.mayRun)}`;
       return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
@@ -323,6 +464,13 @@ function moment({ view, link, now }: Shown): Markup {
           : html`The model was not asked at this step.`;
       return notJudgedText(view.report) ?? html`The thread is empty.`;
   }
+}
+
+/** The tools that a human is asked about, or the nodes before which the graph stops. */
+function waitsFor({ questions, nodes }: ThreadView["moment"] & { readonly kind: "waiting" }): Markup | false {
+  if (questions.length === 0) return html` before ${nodes.map(nameIn).join(", ")}`;
+  const tools = [...new Set(questions.flatMap(({ tool }) => tool || []))];
+  return tools.length > 0 && html` about ${nodeNames(tools)}`;
 }
 
 /** Why a thread without shown messages is not called empty. */
@@ -402,7 +550,7 @@ function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefin
     isHere &&
     view.namespace === "" &&
     errors > 0 &&
-    html`<p class="small">Show what a repair would do: <code class="copy">${`${repair} --thread ${quoted(threadId)}`}</code></p>`;
+    html`<p class="small">Show what a repair would do: ${copied(`${repair} --thread ${quoted(threadId)}`)}</p>`;
   const mark = errors > 0 ? chip(amount(errors, "finding"), "warning") : chip("for information");
   return html`<details class="panel"${rows.length === 0 && html` open`}><summary>What the doctor finds${!isLatest && " in the messages of this step"}: ${mark} <span class="small soft">${[...new Set(findings.map(({ code }) => code))].join(", ")}</span></summary><ul class="findings">${[
     ...groups.values(),
@@ -413,19 +561,18 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
   const [first] = group;
   if (first === undefined) return false;
   const { code, severity, evidence, providerSays, fixes } = first;
-  const found = [...new Set(group.flatMap(({ index }) => index ?? []))].map((index) => ({
-    anchor: `stored-${index + 1}`,
-    label: count(index + 1),
-  }));
-  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">message ${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
+  const found = indexesOf(group).map(placeOf);
+  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
 }
 
 /** That a subgraph's own messages have faults: it sends them when it runs next. */
-function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
-  const faulty = subgraphs.filter(({ report: { outcome } }) => outcome !== "sound");
+function subgraphFaults({ subgraphs, namespace: shown, threadId }: ThreadView): Markup | false {
+  const faulty = subgraphs.filter(
+    ({ isKept, report }) => shown === "" && isKept && report.outcome !== "sound",
+  );
   if (faulty.length === 0) return false;
   return html`${faulty.map(({ namespace, report: { findings } }) => {
     const said = findings.find(({ severity }) => severity !== "info") ?? findings.at(-1);
@@ -433,16 +580,25 @@ function subgraphFaults({ subgraphs, threadId }: ThreadView): Markup | false {
   })}`;
 }
 
-/** The states that subgraphs keep, or the way back from one of them. */
+/** The states of subgraphs below one another, such as those of sub-agents, and the way back from one of them. */
 function subgraphsPanel({ view: { namespace, subgraphs, threadId } }: Shown): Markup | false {
-  if (namespace !== "")
-    return html`<p class="panel">This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`;
   if (subgraphs.length === 0) return false;
-  const entries = subgraphs.map(
-    ({ namespace: ns, report: { outcome, findings, messages } }) =>
-      html`<li><a href="${threadLink(threadId, { ns })}"><bdi>${nameIn(ns)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}</span> ${outcomeChip(outcome, worthALook(findings))}</li>`,
-  );
-  return html`<section class="panel"><h2>Subgraphs with a memory of their own</h2><ul class="findings">${entries}</ul></section>`;
+  /** The nearest shown state above one. */
+  const parentOf = (inner: string): string =>
+    subgraphs
+      .map((one) => one.namespace)
+      .filter((outer) => inner.startsWith(`${outer}|`))
+      .reduce((nearest, outer) => (outer.length > nearest.length ? outer : nearest), "");
+  const below = (parent: string): Markup | false => {
+    const inner = subgraphs.filter((one) => parentOf(one.namespace) === parent);
+    return inner.length > 0 && html`<ul>${inner.map(entry)}</ul>`;
+  };
+  const entry = ({ namespace: ns, isKept, report }: (typeof subgraphs)[number]): Markup => {
+    const { outcome, findings, messages } = report;
+    const name = ns.slice(parentOf(ns).length).replace(/^\|/, "");
+    return html`<li><a href="${threadLink(threadId, { ns })}"${ns === namespace && html` aria-current="page"`}><bdi>${nameIn(name)}</bdi></a> <span class="soft small">${messages === null ? "" : amount(messages, "message")}${isKept && ", kept from run to run"}</span> ${outcomeChip(outcome, worthALook(findings))}${below(ns)}</li>`;
+  };
+  return html`<section class="panel tree"><h2>Subgraphs and sub-agents</h2>${namespace !== "" && html`<p>This is the state of the subgraph <code><bdi>${nameIn(namespace)}</bdi></code>. <a href="${threadLink(threadId)}">The thread</a></p>`}${below("")}</section>`;
 }
 
 /** The most channels that are shown. */
@@ -472,6 +628,9 @@ const ORIGINS: Readonly<Record<ThreadView["form"]["origin"], string>> = {
   unknown: "the provider is not known",
 };
 
+/** The messages of fewer rows are found without a search. */
+const LEAST_TO_SEARCH = 8;
+
 function tools({ view, chosen, link }: Shown): Markup {
   const { form, totals, brokenInRequest, step, steps, threadId, isLatest, page, isMade } = view;
   const { dialect } = form.options;
@@ -486,7 +645,7 @@ function tools({ view, chosen, link }: Shown): Markup {
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,
     );
-  const { only, ...request } = chosen;
+  const { only, q, ...request } = chosen;
   const ofStep = [
     ["Checkpoint", step?.checkpointId],
     ["Run", step?.runId],
@@ -495,13 +654,18 @@ function tools({ view, chosen, link }: Shown): Markup {
   return html`<div class="tools">
 <nav aria-label="Steps and changes">${steps.length > 1 && html`<a class="narrow" href="#steps">Steps</a>`}${stepLink(before, "Previous request", "prev")}${stepLink(after, "Next request", "next")}${
     !isLatest && html`<a href="${link({ step: undefined })}">Latest</a>`
-  }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a></nav>
+  }<a href="${link({ only: only ? undefined : "changes" })}">${only ? "All messages" : "Only changes"}</a>${q && html`<a href="${link({ q: undefined })}">Without the search</a>`}</nav>
+${
+  (view.allRows > LEAST_TO_SEARCH || q) &&
+  html`<form action="${threadLink(threadId)}" method="get" class="jump" role="search" aria-label="Messages">${hidden({ ...request, only })}<label>With the text<input type="search" name="q" value="${q}"></label><button type="submit">Find</button></form>`
+}
 ${
   totals.stored > page.end - page.start &&
+  !q &&
   html`<form action="${threadLink(threadId)}" method="get" class="jump">${hidden(request)}<label>Message<input type="number" name="at" min="1" max="${totals.stored}" required></label><button type="submit">Go</button></form>`
 }
 <details><summary>Request and provider</summary><div class="panel">
-<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, with: chosen.with, ns: chosen.ns })}
+<form action="${threadLink(threadId)}" method="get">${hidden({ step: chosen.step, only, q, with: chosen.with, ns: chosen.ns })}
 <label>Dialect<select name="dialect"><option value="">${chosen.dialect === undefined ? `${dialect} (${ORIGINS[form.origin]})` : "of the step"}</option>${options(DIALECT_NAMES, chosen.dialect)}</select></label>
 ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1" step="1" size="8" value="${chosen.maxTokens}"></label>`}
 <button type="submit">Show</button>
@@ -509,6 +673,7 @@ ${isMade && html`<label>Token limit<input type="number" name="maxTokens" min="1"
 <dl class="facts">
 ${fact("Of the stored messages", html`${count(totals.stored)} stored, ${count(totals.leftOut)} left out, ${count(totals.changed)} changed, ${count(totals.added)} added`)}
 ${isMade && view.isAsked && fact("The request", brokenInRequest === 0 ? html`${chip("sound", "good")} for ${dialect}` : html`${chip(amount(brokenInRequest, "broken rule"), "bad")} of ${dialect}`)}
+${view.isAsked && fact("The request as its client sends it", html`${copiedFrom(link({ as: "wire" }), "JSON")} ${copiedFrom(link({ as: "curl" }), "curl")}`)}
 ${fact("System prompt", form.options.systemPrompt === undefined ? "none is known" : "shown as sent")}
 ${view.report.checkpointId !== null && ofStep.map(([name, value]) => value && fact(name, html`<span class="mono">${nameIn(value)}</span>`))}
 </dl></div></details>
@@ -534,7 +699,7 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
       number !== null && `step ${number}`,
       amount(messages, "message"),
       tokensOf(one) > 0 && amount(tokensOf(one), "token"),
-      duration !== null && seconds(duration),
+      duration !== null && duration >= LEAST_DURATION && seconds(duration),
       response?.model,
     ];
     const isOther = branch > 1 && " branch";
@@ -554,6 +719,9 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
 
 /** The request's and the response's tokens, as the provider counted them. */
 const tokensOf = ({ response }: Step): number => (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
+
+/** Shorter ones say nothing, in milliseconds. */
+const LEAST_DURATION = 100;
 
 /** `0.2 s`. */
 const seconds = (milliseconds: number): string =>

@@ -80,6 +80,14 @@ export function shownOf(message: BaseMessage): string {
   return JSON.stringify([content, media.length, calls]);
 }
 
+/** Whether a part of the message has this text, in lower case: what it says, its name, its calls or an id. */
+export function says(message: BaseMessage, text: string): boolean {
+  const { id, name, tool_calls, invalid_tool_calls, tool_call_id } = message as BaseMessage &
+    Readonly<Record<string, unknown>>;
+  const others = toJson([id, name, tool_calls, invalid_tool_calls, tool_call_id]) ?? "";
+  return `${contentText(message)}\n${others}`.toLowerCase().includes(text);
+}
+
 /** Its text would name what is shown. */
 function withoutMedia(message: BaseMessage): BaseMessage {
   const { content } = message;

@@ -1,6 +1,7 @@
 /** The rows of a thread's page: what is stored and what is sent, side by side, and what happened to it. */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import type { Finding } from "../../doctor/finding.js";
 import type { NextHistory } from "../../doctor/next-history.js";
 import { MARKS } from "../../history/marks.js";
 import { causeInText, isMadeUpResult, PLACEHOLDER_KEY } from "../../history/result.js";
@@ -40,6 +41,8 @@ export interface Row {
   readonly storedElsewhere: readonly number[];
   /** What the message is, such as a placeholder. */
   readonly own: readonly Mark[];
+  /** What the doctor finds in it. Only what is sent as it is stored has faults. */
+  readonly faults: readonly Mark[];
   /** What became of it on its way into the request. */
   readonly fate: readonly Mark[];
   /** The position of the latest summary that represents the message. */
@@ -55,6 +58,10 @@ interface RowInput {
   readonly novelty: readonly Novelty[] | undefined;
   /** Whether the model is asked. If not, there is no request, and each row is as it is stored. */
   readonly isAsked: boolean;
+  /** What the doctor finds, with the indexes of stored messages. */
+  readonly findings: readonly Finding[];
+  /** The indexes of stored messages whose picture or file the provider refused. */
+  readonly refused: readonly number[];
 }
 
 /** The rows, in the order of both lists. */
@@ -80,7 +87,7 @@ export function rowsOf(given: RowInput): readonly Row[] {
 }
 
 /** Makes the function that joins a message of the history, if there is one, with what is sent on its row. */
-function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
+function rowMaker({ history, explanation, next, novelty, isAsked, findings, refused }: RowInput) {
   const { stored, input, added } = explanation;
   let length = 0;
   const positions = history.map((message) => {
@@ -92,6 +99,10 @@ function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
     (coverageOf(one)?.messages ?? []).map((id) => [id, positions[index]] as const),
   );
   const summaries = new Map(covering);
+  const faults = new Map<number, Mark[]>();
+  for (const { index, ...found } of findings)
+    if (index !== null && isShown(found)) addToList(faults, index, markOfFault(found));
+  for (const index of refused) addToList(faults, index, REFUSED);
   const whyAdded = new Map(added.map(({ inputIndex, reasons }) => [inputIndex, reasons]));
   /** Several stored messages can be sent as one. */
   const sources = new Map<number, number[]>();
@@ -128,6 +139,7 @@ function rowMaker({ history, explanation, next, novelty, isAsked }: RowInput) {
       sentElsewhere: elsewhere === undefined ? undefined : elsewhere + 1,
       storedElsewhere: others.flatMap((other) => positions[other] ?? []),
       own: message === undefined ? [] : marksOf(message, next),
+      faults: position === undefined ? [] : (faults.get(position - 1) ?? []),
       fate: [...distinctBy(fates, ({ code, text }) => `${code} ${text}`), ...whyHere],
       summary: told?.reasons.some(({ code }) => code === "covered")
         ? summaries.get(message?.id ?? "")
@@ -145,7 +157,8 @@ export function distinctBy<Value>(list: readonly Value[], keyOf: (value: Value) 
 }
 
 /** Whether a reader who looks for repairs and changes wants to see the row. */
-export const isOfNote = ({ kind, own }: Row): boolean => kind !== "as-stored" || own.length > 0;
+export const isOfNote = ({ kind, own, faults }: Row): boolean =>
+  kind !== "as-stored" || own.length + faults.length > 0;
 
 /*
  * Folds rows that a reader seldom wants to see into one line.
@@ -160,8 +173,8 @@ const LEAST_ROWS = 3;
 const SHORT_PAGE = 20;
 
 /**
- * Folds rows of messages that are left out or sent as they are stored. A repaired message is never hidden, and neither
- * is the thread's end.
+ * Folds rows of messages that are left out or sent as they are stored. A faulty or repaired message is never hidden, and
+ * neither is the thread's end.
  *
  * @param isEnd Whether the rows are the thread's last. They are shown from the user's last message on.
  */
@@ -200,8 +213,9 @@ export const isMarkOfForm = ({ tone }: Mark): boolean => tone === "neutral";
 
 /** The word under which the row is folded; undefined for a row that must be seen. */
 function foldWord(row: Row, isEarlier: boolean): string | undefined {
-  const { kind, position, sent, sentElsewhere, novelty, own, fate } = row;
-  if (position === undefined || sentElsewhere !== undefined || own.length > 0) return undefined;
+  const { kind, position, sent, sentElsewhere, novelty, own, faults, fate } = row;
+  if (position === undefined || sentElsewhere !== undefined) return undefined;
+  if (own.length + faults.length > 0) return undefined;
   if (kind === "as-stored" || isOfForm(row))
     return isEarlier && novelty !== "changed" ? "as stored" : undefined;
   return sent === undefined ? fate.map(({ word }) => word).join(", ") : undefined;
@@ -216,8 +230,11 @@ export interface Mark {
   readonly code: string;
   /** One or a few words. */
   readonly word: string;
-  /** - `good`: something was saved. - `warning`: something is missing. - `neutral`: only the request was changed. */
-  readonly tone: "good" | "warning" | "neutral";
+  /**
+   * - `good`: something was saved. - `warning`: something is missing. - `bad`: the request is refused. - `neutral`: only
+   *   the request was changed.
+   */
+  readonly tone: "good" | "warning" | "bad" | "neutral";
   /** One sentence; empty if the word says all. */
   readonly text: string;
   /** Where its rule is documented; null if no provider demands it. */
@@ -270,6 +287,24 @@ function marksOfStored(message: BaseMessage): readonly Mark[] {
     given[MARKS.steered] !== undefined && STEERED,
   ].filter((one) => typeof one === "object");
 }
+
+const FAULT_TONES = { error: "bad", warning: "warning", info: "neutral" } as const;
+
+/** Whether a reader of the messages looks for it: a fault, or a call without a result that something else closes. */
+const isShown = ({ code, severity }: Pick<Finding, "code" | "severity">): boolean =>
+  severity !== "info" || OPEN.has(code) || code === "state/pending-result";
+
+export const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
+
+const markOfFault = ({ code, severity, evidence }: Omit<Finding, "index">): Mark =>
+  mark(code, code.replace(/^.*\//, "").replaceAll("-", " "), FAULT_TONES[severity], evidence);
+
+const REFUSED = mark(
+  "refused",
+  "refused",
+  "bad",
+  "The provider refused its picture or file in the last run.",
+);
 
 const REPAIRS: ReadonlySet<string> = new Set(["recovered", "placeholder", "made-up"]);
 

@@ -176,10 +176,13 @@ function failureIn(errors: readonly string[]): "cancelled" | "failed" | null {
 /** How LangGraph, its server and browsers say that somebody ended a run. */
 const CANCELLED = /^(?:interrupt|rollback|abort(?:ed)?|cancell?ed|(?:this|the) operation was aborted\.?)$/i;
 
+/** The last lines of LangChain's own errors. */
+const ADVICE = /\s*Troubleshooting URL: \S+\s*/g;
+
 /** What a task's error says. A server has it as JSON. */
 export function readError(error: string) {
   const { message, name } = Object(parseJson(error));
-  const text = typeof message === "string" ? message : error;
+  const text = (typeof message === "string" ? message : error).replace(ADVICE, "");
   return { text, isCancelled: CANCELLED.test(text) || name === "AbortError" };
 }
 
@@ -202,6 +205,13 @@ function readResponse(response: AIMessage) {
     cachedTokens: countIn(details, "cache_read"),
     outputTokens: countIn(usage, "output_tokens"),
   };
+}
+
+/** The request's and the response's tokens, as the provider counted them. */
+export function countedTokens({
+  usage_metadata,
+}: BaseMessage & { readonly usage_metadata?: unknown }): number {
+  return (countIn(usage_metadata, "input_tokens") ?? 0) + (countIn(usage_metadata, "output_tokens") ?? 0);
 }
 
 function countIn(value: unknown, name: string): number | null {

@@ -2,22 +2,34 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import type { NextHistory } from "../../doctor/next-history.js";
+import { ModelError } from "../../errors.js";
 import { MARKS } from "../../history/marks.js";
 import { isResult } from "../../history/result.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
+import { readRefusedContent } from "../../providers/failure/refused-content.js";
 import { explainPrepared, type InputExplanation } from "../../providers/input/explain-input.js";
 import { prepareModelInput } from "../../providers/input/to-model-input.js";
+import { mediaOf } from "../../providers/media/media-limits.js";
 import { validateHistory } from "../../providers/rules/validate-history.js";
 import type { ThreadReading } from "../read-threads.js";
-import { nameIn, ROLES, titleOf } from "./message-view.js";
+import { nameIn, ROLES, says, titleOf } from "./message-view.js";
 import { differenceTo } from "./request.js";
 import { foldRows, isOfNote, type Row, rowsOf } from "./rows.js";
 
 export type ThreadView = ReturnType<typeof viewThread>;
 
-/** @param wantedPage The page of rows, from 1; undefined for the last one. */
+/** Which rows a page has. */
+interface WantedRows {
+  /** From 1. Undefined: the last one. */
+  readonly page?: number | undefined;
+  readonly only?: "changes" | undefined;
+  /** A text that the messages have. */
+  readonly q?: string | undefined;
+}
+
 export function viewThread(
   { history, before, metadata, ...read }: ThreadReading,
-  { page: wantedPage, only }: { readonly page?: number | undefined; readonly only?: "changes" | undefined },
+  { page: wantedPage, only, q = "" }: WantedRows,
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
@@ -31,10 +43,15 @@ export function viewThread(
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
   const stored = history.filter((message) => !next.added.has(message));
   // Nobody knows what the user will say, so it has no row.
-  const all = rowsOf({ history, explanation, next, novelty: difference?.novelty, isAsked }).filter(
+  const findings = read.isMade ? [] : read.findings;
+  const refused = read.isMade ? [] : refusedMedia(read.errors, history, form.options.dialect);
+  const novelty = difference?.novelty;
+  const all = rowsOf({ history, explanation, next, novelty, isAsked, findings, refused }).filter(
     ({ message }) => message === undefined || next.added.get(message) !== "next-message",
   );
-  const wanted = only ? all.filter(isOfNote) : all;
+  const text = q.toLowerCase();
+  const hasText = ({ message, sent }: Row) => [message, sent].some((one) => one && says(one, text));
+  const wanted = all.filter((row) => (!only || isOfNote(row)) && (text === "" || hasText(row)));
   const page = pageOf(wanted.length, wantedPage ?? Number.POSITIVE_INFINITY);
   const rows = wanted.slice(page.start, page.end);
   const length = isAsked ? prepareModelInput(history, form.options).length : undefined;
@@ -47,7 +64,7 @@ export function viewThread(
     title: titleOf(stored, metadata),
     explanation,
     /** How many of the dialect's rules the request breaks: 0, unless this library has a fault. */
-    brokenInRequest: validateHistory(input, form.options.dialect).length,
+    brokenInRequest: isAsked ? validateHistory(input, form.options.dialect).length : 0,
     totals: {
       stored: stored.length,
       sent: input.length,
@@ -60,15 +77,40 @@ export function viewThread(
       isReported: length?.isReported ?? false,
     },
     difference,
+    /** The indexes of the messages whose picture or file the provider refused in the last run. */
+    refused,
     story: storyOf(all),
     page,
-    rows: only ? rows : foldRows(rows, page.number === page.count),
+    /** How many rows there are without the reader's choice. */
+    allRows: all.length,
+    rows: only || text !== "" ? rows : foldRows(rows, page.number === page.count),
     /** The page on which a message is, by its anchor: `stored-3`, `sent-2`. */
     pageOfPlace: pagesOfPlaces(wanted),
   };
 }
 
 const NOTHING_NEXT: Omit<NextHistory, "messages"> = { added: new Map(), guessed: new Set() };
+
+/** An error is stored as a text, which the client of the provider begins with the status. */
+function refusedMedia(
+  errors: ThreadReading["errors"],
+  history: readonly BaseMessage[],
+  dialect: DialectName,
+): readonly number[] {
+  for (const { text, isCancelled } of errors) {
+    const [status] = /^\d{3}(?= )/.exec(text) ?? [];
+    const error = new ModelError(text, {
+      cause: new Error(text),
+      status: status ? Number(status) : undefined,
+    });
+    const content = isCancelled ? undefined : readRefusedContent(error, history, dialect);
+    if (content?.kind !== "media") continue;
+    const named = new Set(content.named.map(({ fingerprint }) => fingerprint));
+    const found = mediaOf(history).filter(({ shown }) => named.size === 0 || named.has(shown.fingerprint));
+    return [...new Set(found.map(({ index }) => index))];
+  }
+  return [];
+}
 
 function unasked(history: readonly BaseMessage[]): InputExplanation {
   const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;

@@ -1,4 +1,4 @@
-/** The offline model is a part of the package that most users never need, so it is loaded when it is asked for. */
+/** What most users never need is loaded when it is asked for. */
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -15,8 +15,8 @@ const HOOK = `
     return next(url, context);
   }`;
 
-/** The files of `src` that a process loads for some code, from `src/`. */
-async function filesLoadedBy(code: string): Promise<string[]> {
+/** The modules that a process loads for some code. */
+async function modulesLoadedBy(code: string): Promise<string[]> {
   const script = `
     import { register } from "node:module";
     register("data:text/javascript,${encodeURIComponent(HOOK)}");
@@ -26,8 +26,15 @@ async function filesLoadedBy(code: string): Promise<string[]> {
     ["--import", "tsx", "--input-type=module", "--eval", script],
     { cwd: ROOT },
   );
-  const source = `${MARK}${new URL("../src/", import.meta.url)}`;
-  return stdout.split("\n").flatMap((line) => (line.startsWith(source) ? line.slice(source.length) : []));
+  return stdout.split("\n").flatMap((line) => (line.startsWith(MARK) ? line.slice(MARK.length) : []));
+}
+
+/** The files of `src` among them, from `src/`. */
+async function filesLoadedBy(code: string): Promise<string[]> {
+  const source = new URL("../src/", import.meta.url).href;
+  return (await modulesLoadedBy(code)).flatMap((url) =>
+    url.startsWith(source) ? url.slice(source.length) : [],
+  );
 }
 
 it("A process that imports the library loads the offline model when it is asked for, and nothing of it before.", async () => {
@@ -39,4 +46,10 @@ it("A process that imports the library loads the offline model when it is asked 
   expect(before).toContain("agent/graph/create-agent-graph.ts");
   expect(before.filter((path) => path.startsWith("offline/"))).toEqual([]);
   expect(after).toContain("offline/offline-chat-model.ts");
+});
+
+it.each(["doctor", "inspector"])("The entry %s loads no command line.", async (entry) => {
+  const loaded = await modulesLoadedBy(`await import("./src/${entry}.js");`);
+  expect(loaded.filter((url) => url.includes("/src/doctor/thread-store."))).toHaveLength(1);
+  expect(loaded.filter((url) => url.includes("/node_modules/commander/"))).toEqual([]);
 });
