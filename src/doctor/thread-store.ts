@@ -298,8 +298,8 @@ export interface StoredThread {
    */
   readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
   /**
-   * The nodes that certainly run between a user's message and the model, and may change the messages. Undefined or empty:
-   * none is known.
+   * The nodes whose code decides what becomes of the messages before a model is asked. Empty: a LangChain agent sends them
+   * as they are stored. Undefined: unknown, unless `mendedBy` says who runs the thread.
    */
   readonly nodesBefore?: readonly string[] | undefined;
 }

@@ -64,8 +64,13 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       if (outcome === "findings") counts.withFindings += 1;
     }
     const isPart = counts.unreadable > 0 || !isComplete(reading);
-    const { errors, warnings } = counts;
-    const failing = { error: errors, unknown: errors, warning: errors + warnings, never: 0 }[failOn];
+    const { errors, warnings, uncertain } = counts;
+    const failing = {
+      error: errors,
+      unknown: errors + uncertain,
+      warning: errors + warnings,
+      never: 0,
+    }[failOn];
     const unknown = counts.skipped + counts.notJudged;
     const isUnknown = unknown > 0 && (failOn === "unknown" || failOn === "warning");
     // If some threads could not be read, the target is not known to be sound.
@@ -108,6 +113,8 @@ const NO_COUNTS = {
   subgraphs: 0,
   errors: 0,
   warnings: 0,
+  /** The warnings about calls and results: nobody knows whether a model is sent them. */
+  uncertain: 0,
   infos: 0,
 };
 
@@ -121,7 +128,10 @@ function countThread(counts: Counts, { namespace, outcome, status, findings }: T
   } else counts.subgraphs += 1;
   if (outcome === "unreadable") counts.unreadable += 1;
   if (outcome === "skipped") counts[status === "busy" ? "skipped" : "notJudged"] += 1;
-  for (const { severity } of findings) counts[`${severity}s`] += 1;
+  for (const { severity, code } of findings) {
+    counts[`${severity}s`] += 1;
+    if (severity === "warning" && code.startsWith("pairing/")) counts.uncertain += 1;
+  }
 }
 
 /*
