@@ -65,12 +65,20 @@ const resultOf = (id: string, messageId = `tool-${id}`) =>
 const human = (id: string) => new HumanMessage({ id, content: `text of ${id}` });
 const text = (id: string) => new AIMessage({ id, content: `text of ${id}` });
 
+/** Whether a checkpoint of the thread has the call of `wait`. A saver writes while the tools already work. */
+async function hasCall(checkpointer: BaseCheckpointSaver): Promise<boolean> {
+  for await (const { checkpoint } of checkpointer.list(config))
+    if (JSON.stringify(checkpoint.channel_values).includes('"name":"wait"')) return true;
+  return false;
+}
+
 /** A run in which one tool works, after the other one has returned. */
-async function begin({ world, graph, kind }: Case): Promise<{ cancel: () => Promise<void> }> {
+async function begin({ world, graph, kind, checkpointer }: Case): Promise<{ cancel: () => Promise<void> }> {
   const ending = new AbortController();
   const running = graph.invoke(inputOf(kind, "work"), { ...config, signal: ending.signal });
   running.catch(() => {});
   await world.begun;
+  await expect.poll(() => hasCall(checkpointer)).toBe(true);
   const cancel = async () => {
     ending.abort();
     await expect(running).rejects.toThrow();
