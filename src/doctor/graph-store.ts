@@ -388,12 +388,20 @@ async function readTolerantly(
 
 /** A checkpoint's lists. @param shown What its graph shows, which also has the values of delta channels. */
 async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnapshot | undefined) {
-  const stored = Object.entries(tuple.checkpoint.channel_values).map(([name, value]) => [
-    name,
-    unwrapped(value),
-  ]);
-  const values = { ...Object(shown?.values), ...Object.fromEntries(stored) };
-  return listsIn(await listAt(opened, tuple), pickFields(values, isOwnChannel));
+  const { channel_values, channel_versions } = tuple.checkpoint;
+  const stored = Object.entries(channel_values).map(([name, value]) => [name, unwrapped(value)]);
+  const values = pickFields({ ...Object(shown?.values), ...Object.fromEntries(stored) }, isOwnChannel);
+  const lists = listsIn(await listAt(opened, tuple), values);
+  if (lists.messages !== undefined || opened.graph !== undefined) return lists;
+  // Without the graph, nothing tells which channel stores only what was added.
+  const unread = Object.keys(channel_versions).filter((name) => isOwnChannel(name) && !(name in values));
+  const added = await Promise.all(
+    unread.map(async (name) => [
+      name,
+      await readDelta(opened.saver, tuple.config, undefined, name).catch(() => undefined),
+    ]),
+  );
+  return listsIn(undefined, { ...values, ...Object.fromEntries(added) });
 }
 
 /** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
@@ -402,7 +410,8 @@ async function listAt(
   { checkpoint, config }: CheckpointTuple,
 ): Promise<readonly unknown[] | undefined> {
   const stored = checkpoint.channel_values[MESSAGES];
-  const list = stored === undefined ? await deltaAt(opened, config) : unwrapped(stored);
+  const isDelta = stored === undefined && MESSAGES in checkpoint.channel_versions;
+  const list = isDelta ? await deltaAt(opened, config) : unwrapped(stored);
   return Array.isArray(list) ? list : undefined;
 }
 

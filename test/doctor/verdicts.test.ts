@@ -15,6 +15,7 @@ import {
   MessagesAnnotation,
   messagesStateReducer,
   StateGraph,
+  StateSchema,
 } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
@@ -26,7 +27,7 @@ import { createAgent } from "langchain";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
-import { createAgentGraph, postgresThreadLock } from "../../src/index.js";
+import { createAgentGraph, PairedMessagesDeltaValue, postgresThreadLock } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { deferred } from "../support/deferred.js";
 import { messagesIn } from "../support/make-messages.js";
@@ -509,6 +510,25 @@ describe.each(["messages", "chat"])("a thread whose messages are in %s", (channe
     expect(page.includes("A repair closes")).toBe(channel === "messages");
     expect(broken.findings.some(({ code }) => code === "state/other-channel")).toBe(channel !== "messages");
   });
+});
+
+it("messages in a delta channel with another name are found without the graph", async () => {
+  const folder = makeFolder();
+  const checkpointer: BaseCheckpointSaver = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  const call = new AIMessage({ content: "", tool_calls: [{ id: "l", name: "look", args: {} }] });
+  const graph = new StateGraph(new StateSchema({ chat: PairedMessagesDeltaValue as never }))
+    .addNode("talk", () => ({ chat: [call] }) as never)
+    .addEdge("__start__", "talk")
+    .compile({ checkpointer });
+  await graph.invoke({ chat: [new HumanMessage("work")] } as never, config);
+  await graph.invoke({ chat: [new HumanMessage("are you there?")] } as never, config);
+  const wanted = { code: "pairing/dangling-call", index: 1, callId: "l" };
+  const withGraph = await diagnoseThread({ graph, config });
+  expect(withGraph.findings).toContainEqual(expect.objectContaining(wanted));
+  const { code, output } = await run(["doctor", "--sqlite", "threads.db", "--format", "json"], { folder });
+  expect(code).toBe(1);
+  expect(JSON.parse(output).threads).toMatchObject([{ messages: withGraph.messages }]);
+  expect(JSON.parse(output).threads[0].findings).toContainEqual(expect.objectContaining(wanted));
 });
 
 it("a state without a list of messages is not sound, and not empty", async () => {
