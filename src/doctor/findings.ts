@@ -47,15 +47,17 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
+  let tokens: number | null = null;
   const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
+    tokens = tokensOf(messages);
     const isOfTask = !isKeptState(thread) && status !== "interrupted";
     const ofMessages = [
       ...formFindings(found.list, content.kind === "bricked"),
       ...callAndRuleFindings(thread, found, messages, dialect),
-      ...windowFindings(messages, options.maxTokens),
+      ...windowFindings(tokens, options.maxTokens),
     ];
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
@@ -70,6 +72,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     status,
     outcome: isUnread ? "unreadable" : isSkipped ? "skipped" : isSound ? "sound" : "findings",
     messages: values?.length ?? (content.kind === "none" ? 0 : null),
+    tokens,
     findings,
   };
 }
@@ -206,10 +209,12 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
   return [...ofForeign, ...ofShape];
 }
 
-function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
-  const { tokens } = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
+const tokensOf = (messages: readonly BaseMessage[]): number =>
+  Math.ceil(measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined }).tokens);
+
+function windowFindings(tokens: number, maxTokens: number | undefined): Finding[] {
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 

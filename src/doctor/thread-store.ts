@@ -109,6 +109,8 @@ export interface ThreadStore {
    * one state.
    */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
+  /** What the store does not show of its threads, so that nothing of it is judged. One sentence. */
+  readonly unseen?: string | undefined;
   /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
   readonly knowsRuns?: boolean | undefined;
   /** Contract: never rejects. Undefined for a run without a `context`, or a forgotten one. */

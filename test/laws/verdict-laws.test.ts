@@ -186,8 +186,9 @@ async function expectTrue({ open: openSaver }: SaverKind, kind: AgentKind, state
     page: await verdictOfPages(store),
     "the database without the graph": await verdictOfCommand([...placeOf(checkpointer), ...quiet], folder),
   };
-  if (kind !== KEEPS_ELSEWHERE && !isRunning)
-    said["file"] = await verdictOfCommand(["--file", "thread.json"], folder);
+  const ofFile = await verdictOfCommand(["--file", "thread.json"], folder);
+  if (kind !== KEEPS_ELSEWHERE && !isRunning) said["file"] = ofFile;
+  expect((await run(["doctor", "--file", "thread.json"], { folder })).output).toContain("its subgraphs keep");
   if (isRunning) {
     expect(said).toEqual({ doctor: "unknown", page: "unknown", "the database without the graph": "unknown" });
     return;

@@ -40,6 +40,9 @@ async function openFile({ file }: OptionValues, context: FileContext): Promise<T
   return {
     target: file === "-" ? name : `file:${file}`,
     canWrite: false,
+    unseen: [...threads.values()].some(({ openTasks }) => openTasks !== undefined)
+      ? "A state in a file does not have what its subgraphs keep, or results that came after the end of their run. They were not looked at."
+      : undefined,
     // Such a file lacks metadata, status and time, or their form differs with its source, so they select nothing.
     threads: (selection) => selectThreads(threads.values(), selection),
     read: async ({ threadId }) => {

@@ -72,6 +72,7 @@ describe("doctor", () => {
         ...{ errors: 0, warnings: 1, uncertain: 1, infos: 0 },
       },
       withoutGraph: false,
+      unseen: null,
       missing: [],
       stopped: null,
       threads: [
@@ -82,6 +83,7 @@ describe("doctor", () => {
           status: "idle",
           outcome: "findings",
           messages: 3,
+          tokens: expect.any(Number),
           findings: [
             {
               code: "pairing/dangling-call",
@@ -244,6 +246,42 @@ describe("doctor", () => {
     expect(output).toContain("  No findings in the 1 thread that was judged.\n");
     const json = await run(["doctor", "--file", "-", "--format", "json"], { readInput });
     expect(JSON.parse(json.output).counts).toMatchObject({ threads: 2, sound: 1, skipped: 0, notJudged: 1 });
+  });
+
+  it("says that the window of a model is not known for a long thread, and judges it if it is named", async () => {
+    const list = [{ role: "user", content: "word ".repeat(400_000) }];
+    const readInput = async () => JSON.stringify(list);
+    const unknown = await run(["doctor", "--file", "-"], { readInput });
+    expect([unknown.code, unknown.output.replaceAll(/\s+/g, " ")]).toEqual([
+      0,
+      expect.stringMatching(
+        /has about [\d,]+ tokens\. Whether it fits was not judged, .* --max-tokens 128000/,
+      ),
+    ]);
+    const named = await run(["doctor", "--file", "-", "--max-tokens", "128000"], { readInput });
+    expect([named.code, named.output]).toEqual([1, expect.stringContaining("the model takes 128000")]);
+    expect(named.output).not.toContain("was not judged");
+  });
+
+  it("finds the messages of a state under another name, and says what a file does not have", async () => {
+    const call = { type: "ai", content: "", tool_calls: [{ id: "c1", name: "weather", args: {} }] };
+    const chat = [{ type: "human", content: "Hi" }, call, { type: "human", content: "Hello?" }];
+    for (const state of [
+      { values: { chat, topic: "x" }, tasks: [], next: [] },
+      { chat, topic: "x" },
+    ]) {
+      const readInput = async () => JSON.stringify(state);
+      const { code, output } = await run(["doctor", "--file", "-", "--format", "json"], { readInput });
+      const { threads, unseen } = JSON.parse(output);
+      expect(code).toBe(1);
+      expect(threads[0].findings.map((found: { code: string }) => found.code)).toEqual([
+        "state/other-channel",
+        "pairing/dangling-call",
+      ]);
+      expect(unseen === null).toBe(!("tasks" in state));
+    }
+    const readInput = async () => JSON.stringify({ values: { topic: "x" }, tasks: [], next: [] });
+    expect((await run(["doctor", "--file", "-"], { readInput })).code).toBe(3);
   });
 
   it("reads a file: a list, a state, and lines of both", async () => {
