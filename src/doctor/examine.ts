@@ -37,7 +37,7 @@ export interface Examination {
 }
 
 /** The key of the state in which LangChain's agents store a structured response. */
-const STRUCTURED_RESPONSE = "structuredResponse";
+export const STRUCTURED_RESPONSE = "structuredResponse";
 
 /** @param values The stored list. */
 export function examineThread(

@@ -123,6 +123,8 @@ export interface ThreadReport {
   readonly outcome: "sound" | "findings" | "unreadable" | "skipped";
   /** How many messages the list has; null if they could not be read. */
   readonly messages: number | null;
+  /** About how many tokens the messages have, by our estimate; null if they were not judged. */
+  readonly tokens: number | null;
   /** In the order of the messages; those about the whole thread first. */
   readonly findings: readonly Finding[];
 }

@@ -4,7 +4,7 @@ import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/cor
 import { type Call, callsOf, isAIMessage } from "../history/call.js";
 import type { Group } from "../history/group.js";
 import { measureInput } from "../history/measure.js";
-import { callIdOf } from "../history/result.js";
+import { callIdOf, isResult } from "../history/result.js";
 import { DEPTH_DEMAND } from "../history/storable.js";
 import { readMaker } from "../providers/contract/author.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
@@ -47,15 +47,17 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { threadId, namespace, checkpointId, status, content } = thread;
   const values = valuesOf(thread);
   const findings = [...stateFindings(thread)];
+  let tokens: number | null = null;
   const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
   if (!isSkipped && values !== undefined) {
     const found = examineThread(thread, values);
     const messages = found.list.messages.map(({ message }) => message);
+    tokens = tokensOf(messages);
     const isOfTask = !isKeptState(thread) && status !== "interrupted";
     const ofMessages = [
       ...formFindings(found.list, content.kind === "bricked"),
       ...callAndRuleFindings(thread, found, messages, dialect),
-      ...windowFindings(messages, options.maxTokens),
+      ...windowFindings(tokens, options.maxTokens),
     ];
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
@@ -70,6 +72,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     status,
     outcome: isUnread ? "unreadable" : isSkipped ? "skipped" : isSound ? "sound" : "findings",
     messages: values?.length ?? (content.kind === "none" ? 0 : null),
+    tokens,
     findings,
   };
 }
@@ -206,10 +209,12 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
   return [...ofForeign, ...ofShape];
 }
 
-function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
-  const { tokens } = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
+const tokensOf = (messages: readonly BaseMessage[]): number =>
+  Math.ceil(measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined }).tokens);
+
+function windowFindings(tokens: number, maxTokens: number | undefined): Finding[] {
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 
@@ -229,17 +234,16 @@ function callAndRuleFindings(
   const judging = known ?? "openai";
   const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
   const heals =
-    (thread.mendedBy === "agent" || thread.mendedBy === "middleware") &&
-    thread.content.kind === "read" &&
-    thread.otherGraph === undefined;
+    (thread.mendedBy === "agent" || thread.mendedBy === "middleware") && thread.content.kind === "read";
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const severity = dialect === "auto" ? "warning" : "error";
   const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
+  const isList = thread.openTasks === undefined && thread.nodesBefore === undefined;
   const told = heals
     ? pairing.map(asHealing)
-    : thread.openTasks === undefined || thread.content.kind !== "read"
+    : isList || thread.content.kind !== "read"
       ? pairing
-      : pairing.map((one) => asOfNodes(one, thread, found));
+      : pairing.map(asOfNodes(thread, found));
   return [...told, ...ofRules].sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
@@ -251,27 +255,50 @@ function asHealing(found: Finding): Finding {
 }
 
 /**
- * What nodes before the model do with a fault is not known. Only deepagents' own patch is: it gives each open call a
- * result that says that the call was cancelled, also if the real one is saved.
+ * What a graph's own nodes do with a fault before they ask a model is not known. Only deepagents' own patch is: it gives
+ * each call of `tool_calls` whose id no result has one that says that the call was cancelled, also if the real one is
+ * saved.
  */
-function asOfNodes(found: Finding, thread: StoredThread, { openCalls }: Examination): Finding {
-  const { nodesBefore = [], otherGraph } = thread;
-  if (nodesBefore.length === 0 || otherGraph !== undefined) return found;
-  const open = openCalls.find(({ call }) => call.id === found.callId);
-  const isPatched = nodesBefore.includes(OWN_PATCH) && open?.call.kind === "valid";
-  if (found.code === "state/pending-result") {
-    const evidence = `${found.evidence} The agent's own patch does not use it: it is lost with the next message.`;
-    return isPatched && open.standIn === undefined ? { ...found, severity: "warning", evidence } : found;
-  }
-  if (found.severity === "info") return found;
-  if (isPatched && OPEN_CODES.has(found.code)) {
-    const evidence = `${found.evidence} The agent's own patch sends a result that says that the call was cancelled.`;
-    return { ...found, ...UNSAID, severity: "info", evidence };
-  }
-  const names = nodesBefore.map((name) => `\`${name}\``).join(", ");
-  const evidence = `${found.evidence} What the nodes before the model do about it is not known: ${names}.`;
-  return { ...found, severity: "warning", evidence };
+function asOfNodes(
+  { nodesBefore = [], mendedBy }: StoredThread,
+  { openCalls, list }: Examination,
+): (found: Finding) => Finding {
+  if (nodesBefore.length === 0 && mendedBy !== undefined) return (found) => found;
+  const isPatching = nodesBefore.includes(OWN_PATCH);
+  const answered = new Set(
+    list.messages.flatMap(({ message }) => (isResult(message) ? callIdOf(message) : [])),
+  );
+  const isPatched = ({ call, group: { head } }: OpenCall): boolean =>
+    isAIMessage(head) && head.tool_calls?.some(({ id }) => id === call.id) === true && !answered.has(call.id);
+  const patched = new Map(
+    openCalls.flatMap((open) => (isPatching && isPatched(open) ? [[open.call.id, open] as const] : [])),
+  );
+  return (found) => {
+    const open = patched.get(found.callId ?? "");
+    if (found.code === "state/pending-result") {
+      const evidence = `${found.evidence} The agent's own patch does not use it: it is lost with the next message.`;
+      return open !== undefined && open.standIn === undefined
+        ? { ...found, severity: "warning", evidence }
+        : found;
+    }
+    if (found.severity === "info") return found;
+    if (open !== undefined && OPEN_CODES.has(found.code)) {
+      const evidence = `${found.evidence} The agent's own patch sends a result that says that the call was cancelled.`;
+      return { ...found, ...UNSAID, severity: "info", evidence };
+    }
+    return { ...found, severity: "warning", evidence: `${found.evidence} ${unknownSender(nodesBefore)}` };
+  };
 }
+
+function unknownSender(nodes: readonly string[]): string {
+  const names = nodes.slice(0, MOST_NODES).map((name) => `\`${name}\``);
+  const all = nodes.length > names.length ? [...names, "…"] : names;
+  return nodes.length === 0
+    ? "Which agent runs the thread is not known, so it is not known what is sent."
+    : `What these nodes do about it before a model is asked is not known: ${all.join(", ")}.`;
+}
+
+const MOST_NODES = 5;
 
 const OPEN_CODES: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/open-call"]);
 

@@ -72,10 +72,17 @@ import { RunSaver } from "../threads/saver/run-saver.js";
 import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
 import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
-import { readList } from "./examine.js";
+import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";
 import { listsIn } from "./message-lists.js";
-import { hooksBeforeModel, mendedBy, nodesBeforeModel, openTasksOf, stepTasksOf } from "./shown-state.js";
+import {
+  ASKING_NODE,
+  mendedBy,
+  nodesBeforeModel,
+  openTasksOf,
+  ranBeforeModel,
+  stepTasksOf,
+} from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
@@ -192,7 +199,8 @@ export function storeOf(
   },
 ): ThreadStore {
   const { graph, saver } = opened;
-  const nodesBefore = graph?.getGraph && safely(() => nodesBeforeModel(graph.getGraph?.()), undefined);
+  const nodesBefore =
+    graph?.getGraph && safely(() => nodesBeforeModel(graph.getGraph?.(), askingNode(graph)), undefined);
   const find = (selection: ThreadSelection) =>
     tables === undefined ? listThreads(saver, selection) : headsOf(tables, selection, "by name");
   return {
@@ -206,7 +214,8 @@ export function storeOf(
       if (graph === undefined) throw new Error("A thread is written through its graph, and none is named.");
       return writeThread({ graph, saver }, ref, write);
     },
-    steps: (ref, wanted) => readSteps(opened, ref, wanted),
+    steps: (ref, wanted) =>
+      readSteps({ graph: ref.namespace === "" ? graph : undefined, saver }, ref, wanted),
     close: async () => close?.(),
   };
 }
@@ -316,16 +325,16 @@ async function readThread(
   if (tuple === undefined) return { ...unread, content: { kind: "none" } };
 
   const { checkpoint } = tuple;
-  const opened = { graph, saver };
-  const isWhole = graph !== undefined && namespace === "";
-  const otherGraph = isWhole ? otherGraphReason(graph, checkpoint) : undefined;
-  // What the thread's own graph shows to any user code. What this graph makes of another graph's thread says nothing
-  // about it.
-  const isOwn = isWhole && otherGraph === undefined;
-  const own = isOwn ? await readSnapshot(graph, given, place).catch(errorText) : undefined;
+  const whole = namespace === "" ? graph : undefined;
+  const otherGraph = whole && otherGraphReason(whole, checkpoint);
+  // What the thread's own graph shows to any user code. What this graph makes of another graph's thread, or of the state
+  // of a subgraph, says nothing about it.
+  const ownGraph = otherGraph === undefined ? whole : undefined;
+  const opened = { graph: ownGraph, saver };
+  const own = ownGraph && (await readSnapshot(ownGraph, given, place).catch(errorText));
   const shown = typeof own === "object" ? own : await readTolerantly(opened, place);
   const { messages, ...lists } = await listsAt(opened, tuple, shown);
-  const waits = waitingInterrupts(tuple).length > 0 || (graph && stopsBefore(graph, shown?.next ?? []));
+  const waits = waitingInterrupts(tuple).length > 0 || (ownGraph && stopsBefore(ownGraph, shown?.next ?? []));
   const goesOn = !isOfUpdate(tuple.metadata) && (hasTasks(tuple) || (shown?.tasks ?? []).length > 0);
   const isLocked = goesOn && (await evidence.isLocked?.(threadId)) === true;
   const nodes = shown?.next ?? [...nodesToEnter(tuple), ...sentNodes(tuple)];
@@ -345,15 +354,15 @@ async function readThread(
       messages === undefined || lists.channel !== MESSAGES
         ? []
         : await findEndedRuns(opened, tuple, messages),
-    openTasks: graph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
+    openTasks: ownGraph ? openTasksOf({ ...shown }) : hasTasks(tuple) ? undefined : [],
     goesOn,
     end,
     mayRun: isLocked ? "A process holds the lock of the thread: a run is going on." : isYoung,
     ...lists,
     otherGraph,
     tellsStarts: true,
-    mendedBy: mendedByGraph(graph, checkpoint),
-    nodesBefore: nodesBefore ?? hooksBeforeModel(Object.keys(checkpoint.versions_seen)),
+    mendedBy: mendedByGraph(ownGraph, checkpoint),
+    nodesBefore: (ownGraph && nodesBefore) ?? ranBeforeModel(Object.keys(checkpoint.versions_seen)),
   };
 }
 
@@ -395,12 +404,20 @@ async function readTolerantly(
 
 /** A checkpoint's lists. @param shown What its graph shows, which also has the values of delta channels. */
 async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnapshot | undefined) {
-  const stored = Object.entries(tuple.checkpoint.channel_values).map(([name, value]) => [
-    name,
-    unwrapped(value),
-  ]);
-  const values = { ...Object(shown?.values), ...Object.fromEntries(stored) };
-  return listsIn(await listAt(opened, tuple), pickFields(values, isOwnChannel));
+  const { channel_values, channel_versions } = tuple.checkpoint;
+  const stored = Object.entries(channel_values).map(([name, value]) => [name, unwrapped(value)]);
+  const values = pickFields({ ...Object(shown?.values), ...Object.fromEntries(stored) }, isOwnChannel);
+  const lists = listsIn(await listAt(opened, tuple), values);
+  if (lists.messages !== undefined || opened.graph !== undefined) return lists;
+  // Without the graph, nothing tells which channel stores only what was added.
+  const unread = Object.keys(channel_versions).filter((name) => isOwnChannel(name) && !(name in values));
+  const added = await Promise.all(
+    unread.map(async (name) => [
+      name,
+      await readDelta(opened.saver, tuple.config, undefined, name).catch(() => undefined),
+    ]),
+  );
+  return listsIn(undefined, { ...values, ...Object.fromEntries(added) });
 }
 
 /** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
@@ -409,7 +426,8 @@ async function listAt(
   { checkpoint, config }: CheckpointTuple,
 ): Promise<readonly unknown[] | undefined> {
   const stored = checkpoint.channel_values[MESSAGES];
-  const list = stored === undefined ? await deltaAt(opened, config) : unwrapped(stored);
+  const isDelta = stored === undefined && MESSAGES in checkpoint.channel_versions;
+  const list = isDelta ? await deltaAt(opened, config) : unwrapped(stored);
   return Array.isArray(list) ? list : undefined;
 }
 
@@ -619,11 +637,18 @@ function mendedByGraph(
     return found === "nobody" && isPairedChannel(graph.channels[MESSAGES]) ? "field" : found;
   }
   if (Object.hasOwn(channel_values, AGENT_CHANNEL)) return "agent";
-  return nodes.includes("model_request") ? mendedBy(nodes) : undefined;
+  return nodes.includes(ASKING_NODE) ? mendedBy(nodes) : undefined;
 }
 
 /** Each checkpoint of `createAgentGraph` has a value of it. */
 const AGENT_CHANNEL = "threadUsage" satisfies keyof AgentState;
+
+/**
+ * The node that sends the messages of the state, if LangChain has made the graph: `createReactAgent`'s graph has a
+ * channel that few others have.
+ */
+const askingNode = ({ channels, nodes }: ForeignGraph): string | undefined =>
+  Object.hasOwn(channels, STRUCTURED_RESPONSE) && !Object.hasOwn(nodes, ASKING_NODE) ? "agent" : undefined;
 
 /** The graph can have another copy of this library, so its reducer is recognised by name. */
 function isPairedChannel(channel: object | undefined): boolean {

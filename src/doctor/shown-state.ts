@@ -127,34 +127,38 @@ export const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)
 /** The node of deepagents that gives each open call a result. It says that the call was cancelled. */
 export const OWN_PATCH = "patchToolCallsMiddleware.before_agent";
 
+/** The node of `createAgent` that asks its model with the messages of the state. */
+export const ASKING_NODE = "model_request";
+
 /** Hooks of `createAgent` that run before its model. */
 const HOOK_BEFORE = /\.before_(?:agent|model)$/;
 
 /**
- * The nodes on each path from the start to a model of a graph, as LangGraph draws it. Empty for a graph whose model cannot
- * be told: any of its nodes can be the one.
+ * The nodes of a graph, as LangGraph draws it, whose code decides what its model is sent: all of a user's own graph, and
+ * those on each path to the node of a LangChain agent that sends the messages of the state.
+ *
+ * @param asking The node that does so, if the graph has it.
  */
-export function nodesBeforeModel(drawn: unknown): readonly string[] {
+export function nodesBeforeModel(drawn: unknown, asking = ASKING_NODE): readonly string[] {
   const edges = recordsIn(Object(drawn).edges).map(({ source, target }) => [String(source), String(target)]);
-  /** The nodes before a model that are reached without this one; undefined if no model is. */
-  const reachedWithout = (avoided?: string): ReadonlySet<string> | undefined => {
+  const nodes = [...new Set(edges.flat())].filter((node) => !node.startsWith("__"));
+  if (!nodes.includes(asking)) return nodes;
+  const isReachedWithout = (avoided: string): boolean => {
     const reached = new Set(["__start__"]);
-    let hasModel = false;
     // A set also gives what is added to it meanwhile.
     for (const node of reached)
       for (const [source, target = ""] of edges)
-        if (source !== node || target === avoided) continue;
-        else if (MODEL_NODE.test(target)) hasModel = true;
-        else reached.add(target);
-    return hasModel ? reached : undefined;
+        if (source === node && target !== avoided) reached.add(target);
+    return reached.has(asking);
   };
-  const all = [...(reachedWithout() ?? [])].filter((node) => node !== "__start__");
-  return all.filter((node) => reachedWithout(node) === undefined);
+  return nodes.filter((node) => node !== asking && !isReachedWithout(node));
 }
 
 /** The same where only the nodes that have run are known. */
-export const hooksBeforeModel = (ran: readonly string[]): readonly string[] =>
-  ran.filter((node) => HOOK_BEFORE.test(node));
+export const ranBeforeModel = (ran: readonly string[]): readonly string[] =>
+  ran.includes(ASKING_NODE)
+    ? ran.filter((node) => HOOK_BEFORE.test(node))
+    : ran.filter((node) => !node.startsWith("__"));
 
 /** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];

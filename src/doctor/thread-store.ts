@@ -119,6 +119,8 @@ export interface ThreadStore {
    * one state.
    */
   readonly steps?: ((ref: ThreadRef, wanted: StepSelection) => Promise<readonly ThreadStep[]>) | undefined;
+  /** What the store does not show of its threads, so that nothing of it is judged. One sentence. */
+  readonly unseen?: string | undefined;
   /** Whether a thread's status tells if a run of it is going on. A server's does. @default false */
   readonly knowsRuns?: boolean | undefined;
   /** Contract: never rejects. How many runs of the thread wait for their turn. Undefined: the store knows no runs. */
@@ -312,8 +314,8 @@ export interface StoredThread {
    */
   readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
   /**
-   * The nodes that certainly run between a user's message and the model, and may change the messages. Undefined or empty:
-   * none is known.
+   * The nodes whose code decides what becomes of the messages before a model is asked. Empty: a LangChain agent sends them
+   * as they are stored. Undefined: unknown, unless `mendedBy` says who runs the thread.
    */
   readonly nodesBefore?: readonly string[] | undefined;
 }

@@ -142,7 +142,8 @@ it.each(rowsOf(REFUSED))("%s", async (_title, dialect, code, messages) => {
   const { place } = await openThread([...messages, ai("end")]);
   const { findings } = await diagnoseThread(place, { dialect });
   expect(findings.find((finding) => finding.code === code)).toMatchObject({
-    severity: "error",
+    // What the graph's nodes do about calls is not known.
+    severity: code.startsWith("pairing/") ? "warning" : "error",
     dialect,
     providerSays: expect.any(String),
     fixes: [{ kind: "at-request" }],

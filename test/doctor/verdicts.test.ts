@@ -15,6 +15,7 @@ import {
   MessagesAnnotation,
   messagesStateReducer,
   StateGraph,
+  StateSchema,
 } from "@langchain/langgraph";
 import { createReactAgent } from "@langchain/langgraph/prebuilt";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
@@ -26,7 +27,7 @@ import { createAgent } from "langchain";
 import pg from "pg";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
-import { createAgentGraph, postgresThreadLock } from "../../src/index.js";
+import { createAgentGraph, PairedMessagesDeltaValue, postgresThreadLock } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
 import { deferred } from "../support/deferred.js";
 import { messagesIn } from "../support/make-messages.js";
@@ -219,13 +220,13 @@ it("what a node before the model does is not known, so a refusal is not said for
     {
       code: "pairing/dangling-call",
       severity: "warning",
-      evidence: expect.stringContaining("not known: `clean`"),
+      evidence: expect.stringContaining("is not known: `clean`, `agent`."),
     },
   ]);
   const page = await pageOf(graph)("/threads/1");
   expect(page).not.toMatch(/"bad-text"/);
   expect(page).toMatch(
-    /"warning-text">As it is stored, the next message is refused.*<bdi>clean<\/bdi><\/code> does/s,
+    /"warning-text">As it is stored, the next message is refused.*<bdi>clean<\/bdi><\/code>.*<bdi>agent<\/bdi><\/code> do/s,
   );
   // Here the node takes the call out.
   await graph.invoke({ messages: [new HumanMessage("hello?")] }, config);
@@ -291,7 +292,7 @@ it("the command line counts a thread whose subgraph has findings as one with fin
   await graph.invoke(user("hello") as never, config);
   const { code, output } = await run(["doctor", "--sqlite", "threads.db"], { folder });
   expect(code).toBe(1);
-  expect(output).toMatch(/✗ 1 · inner/);
+  expect(output).toMatch(/! 1 · inner/);
   expect(output).toContain("1 of 1 thread has findings");
   expect(output).not.toContain("sound");
 });
@@ -490,7 +491,8 @@ describe.each(["messages", "chat"])("a thread whose messages are in %s", (channe
     await say("work");
     await say("are you there?");
     const broken = await diagnoseThread({ graph, config });
-    const wanted = { code: "pairing/dangling-call", severity: "error", index: 3, callId: "l" };
+    const evidence = expect.stringContaining("before a model is asked is not known: `talk`.");
+    const wanted = { code: "pairing/dangling-call", severity: "warning", index: 3, callId: "l", evidence };
     expect(broken).toMatchObject({ outcome: "findings", messages: 6 });
     expect(broken.findings).toContainEqual(expect.objectContaining(wanted));
     // The next request has the call without a result, so the verdict is right.
@@ -500,7 +502,7 @@ describe.each(["messages", "chat"])("a thread whose messages are in %s", (channe
     ]);
     expect(sent.at(-1)?.[3]).toMatchObject({ tool_calls: [{ id: "l" }] });
     const page = await read("/threads/1");
-    expect(page).toContain("refuse the next message");
+    expect(page).toContain("As it is stored, the next message is refused");
     const plan = await planRepair({ graph, config });
     expect(plan).toMatchObject(
       channel === "messages" ? { kind: "write" } : { kind: "skip", reason: "other-channel" },
@@ -508,6 +510,25 @@ describe.each(["messages", "chat"])("a thread whose messages are in %s", (channe
     expect(page.includes("A repair closes")).toBe(channel === "messages");
     expect(broken.findings.some(({ code }) => code === "state/other-channel")).toBe(channel !== "messages");
   });
+});
+
+it("messages in a delta channel with another name are found without the graph", async () => {
+  const folder = makeFolder();
+  const checkpointer: BaseCheckpointSaver = SqliteSaver.fromConnString(join(folder, "threads.db"));
+  const call = new AIMessage({ content: "", tool_calls: [{ id: "l", name: "look", args: {} }] });
+  const graph = new StateGraph(new StateSchema({ chat: PairedMessagesDeltaValue as never }))
+    .addNode("talk", () => ({ chat: [call] }) as never)
+    .addEdge("__start__", "talk")
+    .compile({ checkpointer });
+  await graph.invoke({ chat: [new HumanMessage("work")] } as never, config);
+  await graph.invoke({ chat: [new HumanMessage("are you there?")] } as never, config);
+  const wanted = { code: "pairing/dangling-call", index: 1, callId: "l" };
+  const withGraph = await diagnoseThread({ graph, config });
+  expect(withGraph.findings).toContainEqual(expect.objectContaining(wanted));
+  const { code, output } = await run(["doctor", "--sqlite", "threads.db", "--format", "json"], { folder });
+  expect(code).toBe(1);
+  expect(JSON.parse(output).threads).toMatchObject([{ messages: withGraph.messages }]);
+  expect(JSON.parse(output).threads[0].findings).toContainEqual(expect.objectContaining(wanted));
 });
 
 it("a state without a list of messages is not sound, and not empty", async () => {

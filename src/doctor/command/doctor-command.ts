@@ -27,6 +27,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
     const withoutGraph = lacksGraph(command, io);
     const counts = { ...NO_COUNTS };
     const broken: string[] = [];
+    let longest = 0;
     /** A thread's and its subgraphs' worst. */
     const outcomes = new Map<string, ThreadReport["outcome"]>();
     const threadText = threadPrinter();
@@ -38,6 +39,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       (_, thread) => ({ thread, report: diagnoseThread(thread, { maxTokens, dialect }) }),
       async ({ thread, report }) => {
         countThread(counts, report);
+        longest = Math.max(longest, report.tokens ?? 0);
         outcomes.set(report.threadId, worstOutcome(report.outcome, outcomes.get(report.threadId) ?? "sound"));
         const { schemaVersion: _, threadId, ...fields } = report;
         const { otherGraph, channel = "messages" } = thread;
@@ -64,8 +66,13 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
       if (outcome === "findings") counts.withFindings += 1;
     }
     const isPart = counts.unreadable > 0 || !isComplete(reading);
-    const { errors, warnings } = counts;
-    const failing = { error: errors, unknown: errors, warning: errors + warnings, never: 0 }[failOn];
+    const { errors, warnings, uncertain } = counts;
+    const failing = {
+      error: errors,
+      unknown: errors + uncertain,
+      warning: errors + warnings,
+      never: 0,
+    }[failOn];
     const unknown = counts.skipped + counts.notJudged;
     const isUnknown = unknown > 0 && (failOn === "unknown" || failOn === "warning");
     // If some threads could not be read, the target is not known to be sound.
@@ -78,8 +85,10 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
           : "sound";
     const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
     await printer.end(
-      { outcome, counts, withoutGraph, ...reading },
+      { outcome, counts, withoutGraph, unseen: store.unseen ?? null, ...reading },
       (withoutGraph ? WITHOUT_GRAPH : "") +
+        (store.unseen === undefined ? "" : noteText(store.unseen)) +
+        (maxTokens === undefined && longest > LEAST_TOLD ? windowText(longest) : "") +
         notesText(counts, reading) +
         verdictText(counts, isPart || unknown > 0) +
         codesText(threadsWith) +
@@ -93,6 +102,14 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
 const WITHOUT_GRAPH = noteText(
   "No graph is named, so it is not known whether it can read its threads, and whether it mends them itself. Name it: --graph ./src/agent.ts:graph",
 );
+
+/** The windows of most models are larger. */
+const LEAST_TOLD = 100_000;
+
+const windowText = (tokens: number): string =>
+  noteText(
+    `The longest thread has about ${count(tokens)} tokens. Whether it fits was not judged, because the window of its model is not known. Name it: --max-tokens 128000`,
+  );
 
 const NO_COUNTS = {
   threads: 0,
@@ -108,6 +125,8 @@ const NO_COUNTS = {
   subgraphs: 0,
   errors: 0,
   warnings: 0,
+  /** The warnings about calls and results: nobody knows whether a model is sent them. */
+  uncertain: 0,
   infos: 0,
 };
 
@@ -121,7 +140,10 @@ function countThread(counts: Counts, { namespace, outcome, status, findings }: T
   } else counts.subgraphs += 1;
   if (outcome === "unreadable") counts.unreadable += 1;
   if (outcome === "skipped") counts[status === "busy" ? "skipped" : "notJudged"] += 1;
-  for (const { severity } of findings) counts[`${severity}s`] += 1;
+  for (const { severity, code } of findings) {
+    counts[`${severity}s`] += 1;
+    if (severity === "warning" && code.startsWith("pairing/")) counts.uncertain += 1;
+  }
 }
 
 /*

@@ -116,7 +116,7 @@ const MAX_TOKENS = countOf(
 );
 const FAIL_ON = new Option(
   "--fail-on <SEVERITY>",
-  "From which severity on the command does not end with 0. unknown is a thread that was not judged: it is worse than a warning.",
+  "From which severity on the command does not end with 0. unknown is a thread that was not judged, or a fault that may never be sent: it is worse than a warning.",
 )
   .choices(["error", "unknown", "warning", "never"])
   .default("unknown");

@@ -13,7 +13,7 @@ import { targetOf, withTarget } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, quietMsOf, typedOptions } from "./options.js";
-import { isComplete, notesText, readThreads, startReport } from "./report.js";
+import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
 import { nextCommand, quoted, wrapText } from "./text.js";
 
 const FOR_WRITING = [
@@ -79,6 +79,7 @@ async function repairAll(
   // The operator sees the plan first. Each thread is then read and planned again, and written at once.
   const asks = isApplied && !yes;
   const planned: Done[] = [];
+  let isAgreed = false;
   let reading = await readThreads(store, options, io, workWith(asks ? undefined : receipt), async (done) => {
     const { plan } = done;
     if (!asks || plan.kind !== "write") return take(done);
@@ -87,12 +88,23 @@ async function repairAll(
     count(done);
     if (format === "text") await print(done);
   });
+  /** The planned threads whose turn did not come. */
+  const unwritten = new Set(planned.map(({ plan }) => plan.threadId));
   const question = `Write ${amount(planned.length, "thread")} of ${store.target}?`;
   if (planned.length > 0 && reading.stopped === null && (await askToWrite(question, io))) {
     counts.threads -= planned.length;
     counts.planned = 0;
+    isAgreed = true;
     const again = { thread: planned.map(({ plan }) => plan.threadId) };
-    const written = await readThreads(store, again, io, workWith(receipt), take);
+    const written = await readThreads(store, again, io, workWith(receipt), async (done) => {
+      unwritten.delete(done.plan.threadId);
+      await take(done);
+    });
+    for (const threadId of written.missing) unwritten.delete(threadId);
+    counts.planned = unwritten.size;
+    counts.threads += unwritten.size;
+    if (format !== "text")
+      for (const done of planned) if (unwritten.has(done.plan.threadId)) await print(done);
     reading = { ...written, missing: [...reading.missing, ...written.missing] };
   } else if (format !== "text") {
     // A program hears about a thread once: what became of it.
@@ -110,8 +122,10 @@ async function repairAll(
       ...reading,
       receipt: path,
     },
-    notesText(counts, reading) +
-      verdictText(counts, isApplied && counts.planned === 0) +
+    // All that was planned had been read.
+    notesText(counts, isAgreed ? { ...reading, stopped: null } : reading) +
+      stoppedText(reading.stopped, isAgreed ? [...unwritten] : undefined, isApplied) +
+      verdictText(counts, isApplied && (isAgreed || counts.planned === 0)) +
       nextText(counts, command, io, path),
   );
   return isLeft ? EXIT.findings : EXIT.sound;
@@ -223,6 +237,24 @@ function planText(done: Done): string {
   if (outcome?.kind === "skipped") add(outcome.description);
   if (outcome?.kind === "moved") add("Somebody else wrote to the thread, so it was not changed.");
   return `${lines.join("\n")}\n`;
+}
+
+const LISTED_THREADS = 8;
+
+/** What an interrupted command has left, and how to go on. @param left Undefined: not everything was read. */
+function stoppedText(
+  stopped: string | null,
+  left: readonly string[] | undefined,
+  isApplied: boolean,
+): string {
+  if (stopped === null || !isApplied) return "";
+  if (left === undefined) return noteText("What was not read was not changed. Run the command again for it.");
+  const named = left.slice(0, LISTED_THREADS).map((id) => printableLine(id));
+  const others = left.length > named.length ? ` and ${amount(left.length - named.length, "other")}` : "";
+  const are = left.length === 1 ? "thread was" : "threads were";
+  return noteText(
+    `${stopped} ${left.length} ${are} not changed: ${named.join(", ")}${others}. Run the command again for ${left.length === 1 ? "it" : "them"}.`,
+  );
 }
 
 function verdictText({ planned, repaired, nothing }: Counts, isApplied: boolean): string {

@@ -224,6 +224,8 @@ const NOTES: Readonly<Record<string, (count: number) => string>> = {
     `${amount(count, "thread is busy or may be: it was", "threads are busy or may be: they were")} not judged. Run the command again when ${count === 1 ? "its run has" : "their runs have"} ended.`,
   notJudged: (count) =>
     `${amount(count, "thread was", "threads were")} not judged, because no messages were found in ${count === 1 ? "its" : "their"} state, or ${count === 1 ? "its" : "their"} kind is not known.`,
+  uncertain: (count) =>
+    `It is not known whether ${count === 1 ? "the fault" : `${count} faults`} with a ! ${count === 1 ? "is" : "are"} sent to a model: the graph's own nodes, or its client, may mend ${count === 1 ? "it" : "them"} before.`,
   unreadable: (count) => `${amount(count, "thread", "threads")} could not be read.`,
   otherGraph: (count) =>
     `${amount(count, "thread belongs", "threads belong")} to another graph, and ${count === 1 ? "was" : "were"} not changed.`,

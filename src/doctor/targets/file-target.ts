@@ -5,6 +5,7 @@ import { basename, resolve } from "node:path";
 import type { OptionValues } from "commander";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
+import { listsIn } from "../message-lists.js";
 import { type ShownState, threadOfState } from "../shown-state.js";
 import { type StoredThread, selectThreads, type ThreadStore } from "../thread-store.js";
 import { type OpenContext, optionOf, reasonOf, type Target, UsageError } from "./target.js";
@@ -39,6 +40,9 @@ async function openFile({ file }: OptionValues, context: FileContext): Promise<T
   return {
     target: file === "-" ? name : `file:${file}`,
     canWrite: false,
+    unseen: [...threads.values()].some(({ openTasks }) => openTasks !== undefined)
+      ? "A state in a file does not have what its subgraphs keep, or results that came after the end of their run. They were not looked at."
+      : undefined,
     // Such a file lacks metadata, status and time, or their form differs with its source, so they select nothing.
     threads: (selection) => selectThreads(threads.values(), selection),
     read: async ({ threadId }) => {
@@ -91,10 +95,13 @@ const isState = (value: unknown): boolean =>
 
 function toThread(value: unknown, fallback: string): StoredThread | undefined {
   const messages = messagesIn(value);
-  if (messages === undefined) return undefined;
   const state: Record<string, unknown> = isRecord(value) ? value : {};
-  const values = isRecord(state["values"]) ? state["values"] : {};
-  const shown: ShownState = { ...state, values: { ...values, messages } };
+  const isOfState = isRecord(state["values"]);
+  const values = isOfState ? state["values"] : messages === undefined ? state : {};
+  // The messages can be in another channel.
+  if (messages === undefined && !isOfState && listsIn(undefined, state).messages === undefined)
+    return undefined;
+  const shown: ShownState = { ...state, values: { ...Object(values), ...(messages && { messages }) } };
   const isSnapshot = Array.isArray(state["tasks"]);
   const thread = threadOfState(fallback, shown, isSnapshot ? [shown] : []);
   const { configurable } = Object(state["config"]);

@@ -71,7 +71,7 @@ export async function openPostgres(
     // A lost connection would end the process, used or not. Its next query fails with the reason.
     pool.on("error", () => {});
     pool.on("connect", (client) => client.on("error", () => {}));
-    await assertTables(pool, schema, target).catch(async (error: unknown) => {
+    await assertTables(pool, schema, target, canWrite).catch(async (error: unknown) => {
       await pool.end().catch(() => {});
       throw error;
     });
@@ -103,14 +103,31 @@ function firstOf(error: unknown): unknown {
   return Array.isArray(errors) && errors.length > 0 ? errors[0] : error;
 }
 
-async function assertTables(pool: Pool, schema: string, target: string): Promise<void> {
+/** The rights that a reader needs, and those of a repair: a blob is never written again. */
+const RIGHTS = ["SELECT"];
+const RIGHTS_TO_WRITE = ["SELECT", "INSERT", "UPDATE"];
+
+async function assertTables(pool: Pool, schema: string, target: string, canWrite: boolean): Promise<void> {
   const { rows } = await pool.query(
-    `SELECT table_schema FROM information_schema.tables
-    WHERE table_name IN ('checkpoints', 'checkpoint_blobs', 'checkpoint_writes')
-    GROUP BY table_schema HAVING count(*) = 3 ORDER BY table_schema`,
+    `SELECT nspname AS schema, array_agg(DISTINCT relname::text) AS names, bool_or(NOT
+        has_schema_privilege(pg_namespace.oid, 'USAGE')) AS is_closed,
+      array_agg(wanted || ' on ' || relname ORDER BY relname, wanted)
+        FILTER (WHERE NOT has_table_privilege(pg_class.oid, wanted)) AS lacking
+    FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace CROSS JOIN unnest($1::text[]) AS wanted
+    WHERE relname IN ('checkpoints', 'checkpoint_blobs', 'checkpoint_writes') AND relkind IN ('r', 'p', 'v')
+      AND NOT (relname = 'checkpoint_blobs' AND wanted = 'UPDATE')
+    GROUP BY nspname HAVING count(DISTINCT relname) = 3 ORDER BY nspname`,
+    [canWrite ? RIGHTS_TO_WRITE : RIGHTS],
   );
-  const schemas = rows.map((row) => row["table_schema"]);
-  if (schemas.includes(schema)) return;
+  const found = rows.find((row) => row["schema"] === schema);
+  if (found !== undefined) {
+    const lacking = [...(found.is_closed ? [`USAGE on schema ${schema}`] : []), ...(found.lacking ?? [])];
+    if (lacking.length === 0) return;
+    throw new UsageError(
+      `The user of ${target} has not the rights that this needs in the schema ${schema}: ${lacking.join(", ")}. Grant them, or name another user.`,
+    );
+  }
+  const schemas = rows.map((row) => row["schema"]);
   const hint = schemas.length === 0 ? "" : ` They are in ${schemas.join(", ")}: use --schema ${schemas[0]}.`;
   throw new UsageError(`The schema ${schema} of ${target} has no tables of a LangGraph checkpointer.${hint}`);
 }

@@ -163,6 +163,8 @@ export function threadsOfClient(
     target,
     canWrite: true,
     knowsRuns: true,
+    unseen:
+      "A server does not show the states that subgraphs keep, results that came after the end of their run, or the text of a response that was cut. They were not looked at.",
     threads: (selection) => selectThreads(listThreads(threads, selection), selection),
     recent: async ({ limit, ...selection }, offset, order = "changed"): Promise<readonly ListedThread[]> => {
       const page = { ...(limit !== undefined && { limit }), offset, select: LISTED_FIELDS };

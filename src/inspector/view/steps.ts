@@ -2,7 +2,6 @@
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { dialectIn } from "../../doctor/findings.js";
-import { MODEL_NODE } from "../../doctor/shown-state.js";
 import type { StoredThread, ThreadStep } from "../../doctor/thread-store.js";
 import { callsOf, isAIMessage } from "../../history/call.js";
 import { contentText } from "../../history/message.js";
@@ -85,6 +84,9 @@ export function stepsAfter(
   );
   return (step) => step && after.get(step.checkpointId);
 }
+
+/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
+const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
 
 export const asksModelNext = ({ next }: Pick<ThreadStep, "next">): boolean =>
   next.some((node) => MODEL_NODE.test(node));

@@ -196,12 +196,13 @@ export async function readDelta(
   saver: BaseCheckpointSaver,
   config: RunnableConfig,
   like: DeltaChannel<BaseMessage[]> = new DeltaChannel(pairedMessagesDeltaReducer),
+  name = "messages",
 ): Promise<unknown> {
   if (typeof saver.getDeltaChannelHistory !== "function") return undefined;
-  const { messages } = await saver.getDeltaChannelHistory({ config, channels: ["messages"] });
-  if (messages === undefined) return undefined;
-  const channel = like.fromCheckpoint(messages.seed as never);
-  channel.replayWrites(messages.writes);
+  const { [name]: stored } = await saver.getDeltaChannelHistory({ config, channels: [name] });
+  if (stored === undefined) return undefined;
+  const channel = like.fromCheckpoint(stored.seed as never);
+  channel.replayWrites(stored.writes);
   return channel.value;
 }
 

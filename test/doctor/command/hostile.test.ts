@@ -113,7 +113,7 @@ describe("ids and names with control characters", () => {
       ["doctor", ...words.slice(1, -1).filter((word) => word !== ""), "--format", "json"],
       { folder },
     );
-    expect(JSON.parse(printed.output).counts).toMatchObject({ threads: ids.length, errors: ids.length });
+    expect(JSON.parse(printed.output).counts).toMatchObject({ threads: ids.length, warnings: ids.length });
   });
 });
 
@@ -266,7 +266,7 @@ describe("files of others", () => {
       const args = ["--import", "tsx", cli, "doctor", "--sqlite", path, "--graph", GRAPH, "--format", "json"];
       const { status, stdout, stderr } = spawnSync(process.execPath, args, NOBODY);
       expect([status, stderr]).toEqual([1, ""]);
-      expect(JSON.parse(stdout).counts).toMatchObject({ threads: 4, errors: 2, unreadable: 0 });
+      expect(JSON.parse(stdout).counts).toMatchObject({ threads: 4, warnings: 2, unreadable: 0 });
       expect(readdirSync(folder)).toEqual(before);
     },
   );

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
+import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
 import { ai, human } from "../../support/make-messages.js";
@@ -45,6 +46,52 @@ describe("repair", () => {
     expect(await Promise.all(["2-dangling", "3-orphan"].map(messagesOf))).toEqual(before);
     const twice = await run(["undo", receipt, "--graph", GRAPH, "--yes"], { folder });
     expect(twice.output).toContain("0 threads were restored.");
+  });
+
+  const MANY = Object.fromEntries(
+    Array.from({ length: 20 }, (_, index) => [
+      `t${index}`,
+      [human("h"), ai("a", "c"), human("i")] as readonly BaseMessage[],
+    ]),
+  );
+
+  /** Aborts after this many messages were written down before a write. */
+  function interruptAfter(count: number, folder: string, receipt: string) {
+    const interrupted = new AbortController();
+    const intents = () =>
+      existsSync(join(folder, receipt)) ? readFileSync(join(folder, receipt), "utf8").split("\n").length : 0;
+    const now = () => {
+      if (intents() > 2 * count) interrupted.abort();
+      return 0;
+    };
+    return { signal: interrupted.signal, now };
+  }
+
+  it("names what was not changed, if it is interrupted after all was read", async () => {
+    const { folder, over, jsonOver } = await makeDatabase(MANY);
+    const args = ["repair", "--apply", "--receipt", "r.jsonl"];
+    const errors = { isTerminal: true, write: async () => {} };
+    const answering = { canAsk: true, ask: async () => "y", errors };
+    const { code, output } = await over(args, { ...answering, ...interruptAfter(3, folder, "r.jsonl") });
+    expect(code).toBe(1);
+    const [, repaired = 0] = /(\d+) threads were repaired/.exec(output)?.map(Number) ?? [];
+    const [, left = 0] =
+      /It was interrupted\. (\d+) threads were not changed: t\d+, /.exec(output)?.map(Number) ?? [];
+    expect([repaired + left, repaired > 0, left > 0]).toEqual([20, true, true]);
+    expect(output).toContain("others. Run the command again");
+    expect(output).not.toContain("Not everything was read");
+    const rest = await jsonOver(["repair", "--apply", "--yes", "--receipt", "s.jsonl"]);
+    expect(rest.counts).toMatchObject({ repaired: left, nothing: repaired });
+  });
+
+  it("says that not everything was read, if it is interrupted before", async () => {
+    const { folder, over } = await makeDatabase(MANY);
+    const errors = { isTerminal: true, write: async () => {} };
+    const args = ["repair", "--apply", "--yes", "--receipt", "r.jsonl"];
+    const { output } = await over(args, { errors, ...interruptAfter(3, folder, "r.jsonl") });
+    expect(output.replaceAll(/\s+/g, " ")).toMatch(
+      /Not everything was read\. It was interrupted\. · What was not read was not changed\. Run the command again for it\./,
+    );
   });
 
   it("asks on a terminal, and writes nothing unless the answer is yes", async () => {

@@ -65,6 +65,38 @@ describe.runIf(DATABASE_URL !== undefined)("a PostgreSQL database", () => {
     }
   });
 
+  it("names the rights that its user lacks, and the tables, for reading and for a repair", async () => {
+    const saver = await fill();
+    const { pool } = saver as unknown as { pool: { query(sql: string): Promise<unknown> } };
+    const reader = `reader_${process.pid}`;
+    await pool.query(`CREATE ROLE ${reader} LOGIN PASSWORD 'reader'`);
+    onTestFinished(async () => void (await pool.query(`DROP OWNED BY ${reader}; DROP ROLE ${reader}`)));
+    const url = Object.assign(new URL(address), { username: reader, password: "reader" }).href;
+    const over = (command: string, ...more: string[]) =>
+      run([command, "--postgres", url, ...target.slice(2), ...more], { folder: makeFolder() });
+    const lacking = async (command: string, ...more: string[]) => {
+      const { code, errors } = await over(command, ...more);
+      expect(code).toBe(2);
+      return /: ([^:]*)\. Grant them/.exec(errors)?.[1]?.split(", ");
+    };
+    expect(await lacking("doctor")).toEqual([
+      `USAGE on schema ${schema}`,
+      ...["checkpoint_blobs", "checkpoint_writes", "checkpoints"].map((table) => `SELECT on ${table}`),
+    ]);
+    await pool.query(`GRANT USAGE ON SCHEMA "${schema}" TO ${reader}`);
+    await pool.query(`GRANT SELECT ON "${schema}".checkpoints, "${schema}".checkpoint_writes TO ${reader}`);
+    expect(await lacking("doctor")).toEqual(["SELECT on checkpoint_blobs"]);
+    await pool.query(`GRANT SELECT ON "${schema}".checkpoint_blobs TO ${reader}`);
+    expect((await over("doctor")).code).toBe(1);
+    expect(await lacking("repair", "--apply", "--yes")).toEqual([
+      "INSERT on checkpoint_blobs",
+      ...["checkpoint_writes", "checkpoints"].flatMap((table) => [
+        `INSERT on ${table}`,
+        `UPDATE on ${table}`,
+      ]),
+    ]);
+  });
+
   it("names the schema that has the tables", async () => {
     await fill();
     const { code, errors } = await run([
