@@ -44,8 +44,8 @@ it("A process that imports the library loads the offline model when it is asked 
     await createModel("offline:");`);
   const [before, after] = [loaded.slice(0, loaded.indexOf("ALL")), loaded.slice(loaded.indexOf("ALL"))];
   expect(before).toContain("agent/graph/create-agent-graph.ts");
-  expect(before.filter((path) => path.startsWith("offline/"))).toEqual([]);
-  expect(after).toContain("offline/offline-chat-model.ts");
+  expect(before.filter((path) => path.startsWith("providers/offline/"))).toEqual([]);
+  expect(after).toContain("providers/offline/offline-chat-model.ts");
 });
 
 it.each(["doctor", "inspector"])("The entry %s loads no command line.", async (entry) => {
