@@ -128,7 +128,7 @@ export interface GraphStoreOptions {
  * import { createAgentGraph } from "langgraph-tether";
  * import { createGraphStore, diagnoseThread } from "langgraph-tether/doctor";
  *
- * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
  * const config = { configurable: { thread_id: "1" } };
  * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
  * const store = createGraphStore({ graph });

@@ -61,6 +61,10 @@ export interface Provider {
     readonly maker: string;
     readonly dialects: readonly DialectName[];
     readonly isOwn: (tool: ProviderTool) => boolean;
+    /** Its dialects whose clients send such tools in another one: which, and the settings that say so. */
+    readonly sentAs?: Readonly<
+      Partial<Record<DialectName, { readonly dialect: DialectName; readonly settings: object }>>
+    >;
   };
   /** For a dialect whose prompt cache keeps only what is marked. */
   readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
@@ -158,6 +162,8 @@ export interface ModelSource {
   readonly baseURL?: string;
   /** The dialect of the model. Undefined to derive it from the client and the host. */
   readonly dialect?: DialectName;
+  /** The dialect to expect before the model is made, if {@link dialect} is derived. */
+  readonly usualDialect?: DialectName;
   /** Whether its models send their host's fields back even without an agent. @default false */
   readonly carriesHostFields?: true;
   /** Contract: makes a model, or rejects with the error of the provider's package. */

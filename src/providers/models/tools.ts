@@ -60,9 +60,8 @@ export function checkProviderTools(
       if (!isOffline(model)) assertTaken(tools, dialectOf(model), "the model");
       continue;
     }
-    const { provider, source } = parseModelName(model);
-    const dialect = provider === "openai" ? "openai" : source.dialect;
-    if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
+    const { dialect, usualDialect = dialect } = parseModelName(model).source;
+    if (usualDialect !== undefined) assertTaken(tools, usualDialect, `\`${model}\``);
   }
 }
 
@@ -84,9 +83,10 @@ export function withProviderTools(model: BaseChatModel, tools: readonly Provider
   if (tools.length === 0 || isOffline(model)) return model;
   const dialect = dialectOf(model);
   assertTaken(tools, dialect, "the model");
-  if (dialect !== "openai" || innermost(model) !== model) return model;
+  const sentAs = MAKERS.find((maker) => maker.sentAs?.[dialect])?.sentAs?.[dialect];
+  if (sentAs === undefined || innermost(model) !== model) return model;
   return madeOnce(responsesViews, model, () =>
-    rememberDialect(viewOf(model, { useResponsesApi: true }), "openai-responses"),
+    rememberDialect(viewOf(model, sentAs.settings), sentAs.dialect),
   );
 }
 

@@ -17,7 +17,7 @@ import {
   type OutputKind,
   outputKinds,
   waitingCalls,
-} from "../makers/openai/stored-items.js";
+} from "../contract/stored-items.js";
 import { blockType, type Fault, type Rule, type SentMessage } from "./rule.js";
 
 export const PAIR_RULES: readonly Rule[] = [

@@ -7,7 +7,7 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 import type { Target } from "../contract/author.js";
 import type { CallPlace, Dialect } from "../contract/dialect.js";
 import type { RuleName } from "../contract/rule.js";
-import { askedItems, callOfItem } from "../makers/openai/stored-items.js";
+import { askedItems, callOfItem } from "../contract/stored-items.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 
 /**

@@ -11,7 +11,7 @@ import { defined, isRecord, pickFields, textIn } from "../../shared/values.js";
 import { isNotedOwn, isOwn, mayHaveWritten, readMaker, type Target } from "../contract/author.js";
 import { type Dialect, isOf, type StateField } from "../contract/dialect.js";
 import { REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
-import { storedOutput } from "../makers/openai/stored-items.js";
+import { storedOutput } from "../contract/stored-items.js";
 import { readMedia } from "../media/media.js";
 import { isForeignBlock } from "../table/dialects.js";
 import { blockType, inEach, type Rule, type Step } from "./rule.js";

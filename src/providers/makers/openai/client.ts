@@ -8,7 +8,7 @@ import type { Block, Fields } from "../../contract/dialect.js";
 import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
-import { fillArguments, runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
+import { fillArguments, runCallIds, storedOutput, unlistCalls } from "../../contract/stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
@@ -21,6 +21,7 @@ export const openaiProvider: Provider = {
       install: "npm install @langchain/openai",
       keys: ["OPENAI_API_KEY"],
       baseURL: "OPENAI_BASE_URL",
+      usualDialect: "openai",
       create: createOpenAIModel,
     },
   },
@@ -105,6 +106,7 @@ export const openaiProvider: Provider = {
     maker: "OpenAI",
     dialects: ["openai", "openai-responses", "responses-compatible"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
+    sentAs: { openai: { dialect: "openai-responses", settings: { useResponsesApi: true } } },
   },
   // It gives no fields: a message with some comes from another host with the same model.
   hostFields: [

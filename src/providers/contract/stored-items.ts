@@ -1,12 +1,12 @@
 /** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { type Call, isAIMessage } from "../../../history/call.js";
-import { changeMessage, contentText } from "../../../history/message.js";
-import { isResult, type PlaceholderCause } from "../../../history/result.js";
-import { asText, parseJson, toJson } from "../../../shared/json.js";
-import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
-import type { Fields } from "../../contract/dialect.js";
+import { type Call, isAIMessage } from "../../history/call.js";
+import { changeMessage, contentText } from "../../history/message.js";
+import { isResult, type PlaceholderCause } from "../../history/result.js";
+import { asText, parseJson, toJson } from "../../shared/json.js";
+import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../shared/values.js";
+import type { Fields } from "./dialect.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 const CUSTOM_ITEM_IDS = "__openai_custom_tool_call_ids__";
