@@ -95,6 +95,7 @@ interface SourceFile {
 }
 
 const IMPORT = /(?:from|import\(|importOptional<[^>]*>\()\s*"([^"]+)"/g;
+const EXPORT = /^export (?:abstract |async )?(?:class|const|function\*?|interface|type) (\w+)/gm;
 const TYPE_IMPORT = /^(?:import|export) type [^;]*;/gm;
 const COMMENT = /^ *\/\*\*[\s\S]*?\*\//gm;
 const OPTIONAL_IMPORT = /importOptional<\s*typeof import\("([^"]+)"\)\s*,?\s*>\(\s*"([^"]+)"/g;
@@ -351,6 +352,14 @@ describe("the source", () => {
       files.flatMap(({ text }) => text.match(/await importOptional</g) ?? []).length,
     );
     expect(optional.filter(([, type, specifier]) => type !== specifier)).toEqual([]);
+  });
+
+  it("exports no name from two files: one word says one thing", () => {
+    const namesIn = (text: string) =>
+      [...text.replaceAll(COMMENT, "").matchAll(EXPORT)].map(([, name]) => name);
+    // A function has one declaration for each of its signatures.
+    const names = files.flatMap(({ text }) => [...new Set(namesIn(text))]);
+    expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
   });
 
   it("can be required: no module awaits anything while it is loaded", () => {

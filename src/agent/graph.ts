@@ -18,7 +18,7 @@ import { emitEvent } from "../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../threads/langgraph/channels.js";
 import { readState } from "../threads/langgraph/read-checkpoints.js";
 import { isNodeWithoutMemory } from "../threads/langgraph/run-host.js";
-import { route, stepOf } from "../threads/langgraph/wrappable-graph.js";
+import { route, superstepOf } from "../threads/langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../threads/state.js";
 import { createApproveNode } from "./calls/approve.js";
@@ -146,7 +146,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
       record.killedTold ??= tellKilledRun(before, usageOfGraph, config);
       await record.killedTold;
     }
-    record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
+    record.beginStep(superstepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(inSoundForm(input), config);
       record.addWrites(updatesIn(output));

@@ -13,7 +13,7 @@ import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { type RecoveredCall, recover } from "../threads/ended-runs.js";
-import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
+import { type StoredThread, storedListOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. One without a result is left open, because the caller may still answer it. */
 export interface OpenCall extends Omit<RecoveredCall, "remains"> {
@@ -213,7 +213,7 @@ export function readList(values: readonly unknown[]): ReadList {
  * completions.
  */
 export function isOfOthers(thread: StoredThread): boolean {
-  const values = valuesOf(thread) ?? [];
+  const values = storedListOf(thread) ?? [];
   const isChat = (value: unknown) =>
     thread.openTasks === undefined && !isOfOtherApi(value) && convertMessage(value) !== undefined;
   return values.length > 0 && !values.some((value) => isOfLangChain(value) || isChat(value));

@@ -19,7 +19,7 @@ import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
 import { OWN_PATCH } from "./shown-state.js";
-import { type StoredThread, threadOfList, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, threadOfList } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
@@ -45,7 +45,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { dialect = "auto" } = options;
   if (dialect !== "auto") dialectNamed(dialect);
   const { threadId, namespace, checkpointId, status, content } = thread;
-  const values = valuesOf(thread);
+  const values = storedListOf(thread);
   const findings = [...stateFindings(thread)];
   const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
   if (!isSkipped && values !== undefined) {
@@ -163,7 +163,7 @@ function hasNoList({ content, otherChannels }: StoredThread): boolean {
 /** The state's channels with messages. */
 function listsOf(thread: StoredThread) {
   const { channel = "messages", otherLists = [] } = thread;
-  const own = { channel, length: valuesOf(thread)?.length ?? 0 };
+  const own = { channel, length: storedListOf(thread)?.length ?? 0 };
   const others = otherLists.map(({ channel, messages }) => ({ channel, length: messages.length }));
   return [own, ...others].filter(({ length }) => length > 0);
 }

@@ -711,7 +711,7 @@ export function isPlace(value: unknown): value is ThreadPlace {
 }
 
 /** @throws InvalidSettingError if the graph, its config, the store or its reference cannot be used. */
-export function placeOf(place: ThreadPlace): StoreThread {
+export function storeThreadOf(place: ThreadPlace): StoreThread {
   if (!isPlace(place)) throw InvalidSettingError.expected("place", A_PLACE, place, hintAtPlace(place));
   if ("store" in place) {
     const { store, ref } = place;

@@ -18,7 +18,7 @@ import {
   storedValueOf,
 } from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
-import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, toStoredJson } from "./thread-store.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
@@ -37,7 +37,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const base = { schemaVersion: 1, threadId, namespace, checkpointId: thread.checkpointId ?? null } as const;
   const skip = skipOf(thread);
   if (skip !== undefined) return { ...base, kind: "skip", ...skip };
-  const before = valuesOf(thread);
+  const before = storedListOf(thread);
   if (before === undefined) return { ...base, kind: "nothing" };
   if (isOfOthers(thread)) return { ...base, kind: "skip", reason: "other-messages", description: OF_OTHERS };
   const found = examineThread(thread, before, options);

@@ -305,7 +305,7 @@ export interface StoredThread {
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */
-export function valuesOf({ content }: StoredThread): readonly unknown[] | undefined {
+export function storedListOf({ content }: StoredThread): readonly unknown[] | undefined {
   return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
 }
 

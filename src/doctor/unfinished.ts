@@ -13,7 +13,7 @@ import { askedCalls } from "../threads/ended-runs.js";
 import { readList } from "./examine.js";
 import { createGraphStore } from "./graph-store.js";
 import { nextRecovery } from "./next-history.js";
-import { type StoredThread, type ThreadSelection, type ThreadStore, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, type ThreadSelection, type ThreadStore } from "./thread-store.js";
 
 /** A call of an unfinished thread that has no result in its messages. */
 export interface UnfinishedCall {
@@ -178,7 +178,7 @@ export function unfinishedIn(
 }
 
 function callsIn(thread: StoredThread, interrupts: readonly unknown[]): UnfinishedCall[] {
-  const history = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
+  const history = readList(storedListOf(thread) ?? []).messages.map(({ message }) => message);
   const { calls } = nextRecovery(thread, history, false);
   const noted = new Map(thread.endedRuns.flatMap((run) => [...(run.noted ?? [])]));
   const asked = new Set(askedCalls(interrupts).map(({ id }) => id));

@@ -49,7 +49,7 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
  */
 
 /** What a provider reported with a response. */
-export interface Report {
+export interface UsageReport {
   readonly response: BaseMessage;
   /** The tokens of its input, and of both. */
   readonly input: number;
@@ -80,7 +80,7 @@ export class Survey implements Follower {
   /** The messages' tokens, by our estimate. */
   tokens = 0;
   /** What providers reported with responses, oldest first. */
-  readonly reports: Report[] = [];
+  readonly reports: UsageReport[] = [];
   #turn = 0;
   /** Whether all messages so far are in order, the last group's calls, and how many of them have their result. */
   #isOrdered = true;

@@ -28,7 +28,7 @@ import { threadPage } from "./html/thread-page.js";
 import {
   type ListView,
   readArchives,
-  readList,
+  readListView,
   readThread,
   type SettingsOf,
   THREAD_STATUSES,
@@ -128,7 +128,7 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     if (id === "") {
       const { q = "", page: number = 1, status, has } = readQuery(searchParams, LIST_PARAMETERS);
       const question = { query: q.slice(0, LONGEST_QUERY), status, has, page: number };
-      const view = await readList(await storeFor(request), question);
+      const view = await readListView(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
     const { at, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);

@@ -10,13 +10,13 @@ import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
   type StoredThread,
+  storedListOf,
   type ThreadRef,
   type ThreadSelection,
   type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
   threadOfList,
-  valuesOf,
 } from "../doctor/thread-store.js";
 import { unfinishedIn } from "../doctor/unfinished.js";
 import { unansweredCalls } from "../history/open-calls.js";
@@ -25,10 +25,10 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
 import { toJson } from "../shared/json.js";
-import { walkBack } from "../threads/summary/full-history.js";
+import { walkSummaries } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
-import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
-import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";
+import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
+import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./view/request.js";
 import { distinctBy, lastRepairIn } from "./view/rows.js";
 import {
   asksModel,
@@ -130,7 +130,7 @@ export async function readThread(
   const ask = async (
     from: ThreadStep | undefined,
     messages: readonly BaseMessage[],
-  ): Promise<ModelRequest> => {
+  ): Promise<ShownRequest> => {
     const step = steps.find(({ checkpointId }) => checkpointId === from?.checkpointId);
     const context = step?.runId == null ? undefined : await store.contextOfRun?.(ref, step.runId);
     return {
@@ -282,7 +282,7 @@ export async function readArchives(store: ThreadStore, threadId: string, message
   for (const summary of messages.filter((message) => archiveOf(message) !== undefined).reverse()) {
     const reversed: BaseMessage[] = [];
     let isWhole = true;
-    for await (const message of walkBack([summary], read, () => {})) {
+    for await (const message of walkSummaries([summary], read, () => {})) {
       if (coverageOf(message) === undefined && reversed.length < MOST_ARCHIVED) reversed.push(message);
       else isWhole = false;
       if (!isWhole) break;
@@ -303,7 +303,7 @@ async function readSteps(
   thread: StoredThread,
 ): Promise<readonly ThreadStep[]> {
   const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
-  const messages = valuesOf(thread);
+  const messages = storedListOf(thread);
   if (store.steps !== undefined) {
     // A busy thread's run is writing its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
@@ -359,7 +359,7 @@ function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): T
   const { messages, next } = step;
   if (messages === undefined) return undefined;
   const isGoingOn =
-    next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesIn(messages)).pending.length > 0;
+    next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesOfList(messages)).pending.length > 0;
   const status = isGoingOn ? "interrupted" : "idle";
   return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
 }
@@ -409,10 +409,10 @@ interface ListQuestion {
   readonly page: number;
 }
 
-export type ListView = Awaited<ReturnType<typeof readList>>;
+export type ListView = Awaited<ReturnType<typeof readListView>>;
 
 /** @throws The error of the server, with its `status`. */
-export async function readList(store: ThreadStore, question: ListQuestion) {
+export async function readListView(store: ThreadStore, question: ListQuestion) {
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const shownIds = found.slice(0, THREADS_PER_PAGE).map(({ threadId }) => threadId);
@@ -420,7 +420,7 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, metadata }) =>
     limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
-      const messages = messagesIn(valuesOf(stored));
+      const messages = messagesOfList(storedListOf(stored));
       return {
         title: titleOf(messages, metadata),
         graph: nameIn(metadata?.["graph_id"]),
@@ -468,10 +468,10 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
         if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
         const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
         if (!isOfStatus && stored.status !== status) continue;
-        if (!isNamed && !toJson(valuesOf(stored))?.toLowerCase().includes(wanted)) continue;
+        if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
         if (has === "findings" && reportOn(stored).outcome !== "findings") continue;
         if (has === "open-calls" && openCallsOf(stored) === 0) continue;
-        if (has === "repairs" && lastRepairIn(messagesIn(valuesOf(stored))) === null) continue;
+        if (has === "repairs" && lastRepairIn(messagesOfList(storedListOf(stored))) === null) continue;
       }
       found.push(thread);
       if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
@@ -485,7 +485,7 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
 function openCallsOf(thread: StoredThread): number {
   const waits = thread.status === "busy" || thread.status === "interrupted";
   if (waits) return 0;
-  const { all } = unansweredCalls(messagesIn(valuesOf(thread)));
+  const { all } = unansweredCalls(messagesOfList(storedListOf(thread)));
   return all.filter(({ group, place }) => group.results[place] === undefined).length;
 }
 

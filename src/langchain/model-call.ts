@@ -57,7 +57,7 @@ const furtherRequests = new WeakMap<readonly BaseMessage[], FurtherRequests>();
  * @throws The error of the model's client, as it is.
  * @throws ModelError if the model gives no complete response.
  */
-export async function askModel<Request extends AgentRequest, Answer>(
+export async function askForAgent<Request extends AgentRequest, Answer>(
   request: Request,
   history: readonly BaseMessage[],
   options: TetherMiddlewareOptions,
@@ -117,8 +117,8 @@ export async function askModel<Request extends AgentRequest, Answer>(
 /**
  * Asks the request's model for a summary at the end of these messages, so that the request begins like the last one.
  *
- * @param send As in {@link askModel}.
- * @throws As {@link askModel}, and if the model cannot get all these messages in full.
+ * @param send As in {@link askForAgent}.
+ * @throws As {@link askForAgent}, and if the model cannot get all these messages in full.
  */
 export async function askForSummary<Request extends AgentRequest>(
   request: Request,

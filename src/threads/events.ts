@@ -292,7 +292,7 @@ export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): v
 
 /** For an event that no run's stream can have. Returns it with its place. */
 export function publishEvent(config: RunnableConfig, event: AgentEvent): AgentEvent {
-  const placed = { ...placeOf(config), ...event };
+  const placed = { ...eventPlaceOf(config), ...event };
   if (eventChannel.hasSubscribers) eventChannel.publish(placed);
   return placed;
 }
@@ -315,11 +315,11 @@ export function tellClosedCall(
   emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
   if (!isPlaceholder(message)) return;
   const repair = createRepair({ kind: "call-closed", call, message });
-  safely(() => onRepair?.(repair, placeOf(config)));
+  safely(() => onRepair?.(repair, eventPlaceOf(config)));
 }
 
 /** Where a task's events belong. */
-export function placeOf(config: RunnableConfig): EventPlace {
+export function eventPlaceOf(config: RunnableConfig): EventPlace {
   return defined({
     threadId: threadIdOf(config),
     runId: runIdOf(config),

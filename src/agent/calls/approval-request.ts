@@ -33,7 +33,7 @@ export interface ApprovalTask {
  *
  * @param asked The same before this question; undefined if there was none.
  */
-export function askedWith(asked: string | undefined, tasks: readonly ToolTask[]): string {
+export function questionWith(asked: string | undefined, tasks: readonly ToolTask[]): string {
   const places = toJson(tasks.map(({ place }) => place)) ?? "";
   return asked === undefined || asked === places ? places : "";
 }

@@ -22,7 +22,7 @@ import { runOf } from "../run/handle.js";
 import { type ApprovalScene, approvalScene } from "../settings/approval-rules.js";
 import type { LoopLimits } from "../settings/settings.js";
 import { afterRequired, type ToolChoice } from "../settings/tools.js";
-import { type ApprovalTask, askedWith } from "./approval-request.js";
+import { type ApprovalTask, questionWith } from "./approval-request.js";
 
 /** What the model node writes, and where the run goes next. */
 export interface Dispatched {
@@ -84,7 +84,7 @@ export async function dispatchCalls(
   const waiting = approvals.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
   const free = own.filter((_, index) => approvals[index] === undefined);
-  const questions = waiting.length === 0 ? turn.asked : askedWith(turn.asked, waiting);
+  const questions = waiting.length === 0 ? turn.asked : questionWith(turn.asked, waiting);
   const question: ApprovalTask = {
     messageId: message.id ?? "",
     tasks: waiting,
@@ -189,7 +189,7 @@ export function mergeUpdates(
 ): Dispatched {
   if (updates.length === 0) return dispatched;
   const { update = {}, combined = [] } = dispatched;
-  const written = messagesIn(update);
+  const written = messagesOfUpdate(update);
   const messagesOf = (isAfter: boolean) =>
     updates.flatMap((given) => (given.isAfter === isAfter ? given.messages : []));
   const messages = [...messagesOf(false), ...written, ...messagesOf(true)];
@@ -210,7 +210,7 @@ export function mergeUpdates(
 }
 
 /** The model node writes only instances. */
-export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
+export function messagesOfUpdate({ messages = [] }: AgentUpdate): BaseMessage[] {
   return messages as BaseMessage[];
 }
 

@@ -22,7 +22,7 @@ import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
 import { type RunInputs, runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
-import { type ApprovalTask, askedWith } from "./approval-request.js";
+import { type ApprovalTask, questionWith } from "./approval-request.js";
 
 type PatchCommand = Command<unknown, AgentUpdate, "approve">;
 type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
@@ -67,7 +67,7 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
       ...(isUsed(usage) && { threadUsage: usage }),
     };
     const question = asksNext ? pendingApprovals(calls.filter(({ isPending }) => isPending)) : undefined;
-    const isFollowing = question !== undefined && askedWith(state.turn?.asked, question.tasks) === "";
+    const isFollowing = question !== undefined && questionWith(state.turn?.asked, question.tasks) === "";
     const whole =
       question === undefined
         ? update

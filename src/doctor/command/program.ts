@@ -8,7 +8,7 @@ import type { CommandIo, ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
 import { runExplain } from "./explain-command.js";
 import { runInspect } from "./inspect-command.js";
-import { GROUPS, type Group, isSpan, timeOf } from "./options.js";
+import { GROUPS, isSpan, type OptionGroup, timeOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { WIDTH } from "./text.js";
 import { runUndo } from "./undo-command.js";
@@ -46,7 +46,7 @@ export function createProgram(
       .showHelpAfterError(`See langgraph-tether ${name} --help.`)
       .action(async () => end(await row.run(command, io)));
     for (const [group, options] of Object.entries(row.options))
-      for (const option of options) command.addOption(option.helpGroup(GROUPS[group as Group]));
+      for (const option of options) command.addOption(option.helpGroup(GROUPS[group as OptionGroup]));
   }
   return program;
 }
@@ -157,7 +157,7 @@ interface CommandRow {
   readonly examples: readonly string[];
   /** What follows the name, apart from options. */
   readonly operand?: string;
-  readonly options: Readonly<Partial<Record<Group, readonly Option[]>>>;
+  readonly options: Readonly<Partial<Record<OptionGroup, readonly Option[]>>>;
 }
 
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {

@@ -31,12 +31,12 @@ import {
   type ReadBounds,
   type StoredThread,
   selectThreads,
+  storedListOf,
   type ThreadSelection,
   type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
   threadOfList,
-  valuesOf,
   type WriteOutcome,
 } from "../thread-store.js";
 import {
@@ -49,7 +49,7 @@ import {
   readPairs,
   reasonOf,
   safeAddress,
-  type Target,
+  type TargetKind,
   THREADS_AT_ONCE,
   UsageError,
 } from "./target.js";
@@ -57,7 +57,7 @@ import {
 const SDK = "@langchain/langgraph-sdk";
 const TIMEOUT_MS = 60_000;
 
-export const serverTarget: Target = {
+export const serverTarget: TargetKind = {
   option: optionOf(
     "--url <ADDRESS>",
     "A LangGraph server. Needs the package @langchain/langgraph-sdk.",
@@ -348,7 +348,7 @@ async function readServedThread(
         content: { kind: "unreadable", reason: `${reason}. The log of the server says why.` },
       };
     const shown = read(state, history);
-    return { ...shown, content: { kind: "bricked", reason, messages: valuesOf(shown) } };
+    return { ...shown, content: { kind: "bricked", reason, messages: storedListOf(shown) } };
   }
 }
 

@@ -5,7 +5,7 @@ import { withSentCalls } from "../change-calls.js";
 import { type Group, placeOfCall } from "../group.js";
 import { isMessage, isMessageList, listOf, readMessages } from "../read-messages.js";
 import { causeInHistory, createPlaceholder } from "../result.js";
-import { arrangeMessages, type Report } from "./normalize-history.js";
+import { arrangeMessages, type NoteRepair } from "./normalize-history.js";
 import { createRepair, type Repair } from "./repair.js";
 
 /** What `repairHistory` returns. */
@@ -60,7 +60,7 @@ function listIn(messages: unknown): readonly unknown[] {
 }
 
 /** The list that the groups describe, with a placeholder for each call without a result. */
-function withPlaceholders(groups: readonly Group[], report: Report): BaseMessage[] {
+function withPlaceholders(groups: readonly Group[], report: NoteRepair): BaseMessage[] {
   const closed: BaseMessage[] = [];
   for (const [position, group] of groups.entries()) {
     const { head, calls, results } = group;

@@ -8,8 +8,8 @@ import type { Rung } from "../../threads/events.js";
 import type { Archives } from "../read-threads.js";
 import { lines, nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
-import type { Step } from "../view/steps.js";
-import type { Place, ThreadView } from "../view/thread-view.js";
+import type { ShownStep } from "../view/steps.js";
+import type { PageLink, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
@@ -83,7 +83,7 @@ ${statePanel(view)}
 function story(shown: Shown, repair: string | undefined): Markup {
   const { view, linkTo } = shown;
   const { willBeRecovered, willBeClosed, recovered, closed, unplaced, unknown } = view.story;
-  const part = (found: readonly Place[], tone: string, noun: string, one: string, many = one) =>
+  const part = (found: readonly PageLink[], tone: string, noun: string, one: string, many = one) =>
     found.length === 0
       ? []
       : html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
@@ -261,7 +261,7 @@ const UNSEEN_ON_SERVER =
 /** The most places of one kind that are linked. */
 const MOST_PLACES = 6;
 
-function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
+function placeLinks(found: readonly PageLink[], linkTo: LinkTo): Markup {
   const links = found
     .slice(0, MOST_PLACES)
     .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
@@ -479,7 +479,7 @@ function tools({ view, chosen, link }: Shown): Markup {
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
   const before = asked.find((one) => steps.indexOf(one) > place);
   const after = asked.findLast((one) => steps.indexOf(one) < place);
-  const stepLink = (to: Step | undefined, text: string, rel: string) =>
+  const stepLink = (to: ShownStep | undefined, text: string, rel: string) =>
     to && html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
   const hidden = (fields: ThreadLink) =>
     Object.entries(fields).map(
@@ -528,7 +528,7 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
   const next =
     isNextApart &&
     html`<li class="asked"><a href="${link({ step: undefined })}"${isLatest && html` aria-current="step"`}><span class="name"><b>What comes next</b></span></a></li>`;
-  const entry = (one: Step, index: number) => {
+  const entry = (one: ShownStep, index: number) => {
     const { number, title, at, response, branch, failure, findings, messages, asksModel, duration } = one;
     const facts = [
       number !== null && `step ${number}`,
@@ -553,7 +553,8 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
 }
 
 /** The request's and the response's tokens, as the provider counted them. */
-const tokensOf = ({ response }: Step): number => (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
+const tokensOf = ({ response }: ShownStep): number =>
+  (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
 
 /** `0.2 s`. */
 const seconds = (milliseconds: number): string =>

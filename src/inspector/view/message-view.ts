@@ -162,7 +162,7 @@ export function titleOf(
 }
 
 /** A stored list's messages. Values that are not messages are left out: the doctor names them. */
-export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
+export function messagesOfList(list: readonly unknown[] = []): readonly BaseMessage[] {
   return readList(list).messages.map(({ message }) => message);
 }
 

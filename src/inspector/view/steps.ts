@@ -14,9 +14,9 @@ import { parseJson } from "../../shared/json.js";
 import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
-import { messagesIn, nameIn } from "./message-view.js";
+import { messagesOfList, nameIn } from "./message-view.js";
 
-export type Step = ReturnType<typeof stepOf>;
+export type ShownStep = ReturnType<typeof stepOf>;
 
 /**
  * @param findings How many of the doctor's findings, besides information, its messages have; null if they were not
@@ -63,8 +63,8 @@ export function requestAt(
 ): readonly BaseMessage[] {
   const response = step && responseOf(step, after);
   const isWritten = mendedBy === "middleware" && response !== undefined && after !== undefined;
-  if (!isWritten) return messagesIn(step?.messages);
-  return messagesIn(after.messages).filter(({ id }) => id !== response.id);
+  if (!isWritten) return messagesOfList(step?.messages);
+  return messagesOfList(after.messages).filter(({ id }) => id !== response.id);
 }
 
 /**
@@ -119,7 +119,7 @@ function durationTo({ createdAt = "" }: ThreadStep, after: ThreadStep | undefine
 }
 
 /** The same steps with their branches. @param steps Latest first. */
-export function withBranches(steps: readonly Step[]): readonly Step[] {
+export function withBranches(steps: readonly ShownStep[]): readonly ShownStep[] {
   if (steps.every(({ parentId }) => parentId === null)) return steps;
   const branchOf = new Map<string, number>();
   let branches = 0;
@@ -151,8 +151,8 @@ export function helpAt(
 function responseOf(step: ThreadStep, after: ThreadStep | undefined): AIMessage | undefined {
   const written = writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
   if (written !== undefined || after === undefined || !asksModelNext(step)) return written;
-  const known = new Set(messagesIn(step.messages).map(({ id }) => id));
-  return messagesIn(after.messages)
+  const known = new Set(messagesOfList(step.messages).map(({ id }) => id));
+  return messagesOfList(after.messages)
     .filter(isAIMessage)
     .findLast(({ id }) => !known.has(id));
 }

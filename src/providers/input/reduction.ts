@@ -9,7 +9,7 @@ import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
 import type { Target } from "../contract/author.js";
 import type { Counted } from "../contract/dialect.js";
-import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
+import { faultOfMedia, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
 import type { Conversation } from "./projection.js";
 
 /** What is changed besides the dialect's rules. The history does not change. */
@@ -62,7 +62,7 @@ export function reduceConversation(
   const surplus = surplusPictures(
     counts.pictures,
     { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
-    (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
+    (shown) => reasons.has(shown.fingerprint) || faultOfMedia(shown, limits) !== undefined,
   );
   for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
   return { input, target: targetFor(), note };

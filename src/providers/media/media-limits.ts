@@ -85,7 +85,7 @@ export function typeOf({ media, found }: ShownMedia): string | undefined {
 }
 
 /** Why a provider with these limits does not accept it, as the end of a sentence. Undefined: it may. */
-export function faultOf(shown: ShownMedia, limits: MediaLimits): string | undefined {
+export function faultOfMedia(shown: ShownMedia, limits: MediaLimits): string | undefined {
   const { media, found } = shown;
   if (media.data === "") return "it is empty";
   if (media.kind !== "image" || media.data === undefined) return undefined;

@@ -23,7 +23,7 @@ import {
   trailingReasoning,
 } from "../contract/stored-items.js";
 import { DIALECTS } from "../table/dialects.js";
-import { type Fault, inEach, type Rule, type Step } from "./rule.js";
+import { type Fault, type HistoryRule, type InputStep, inEach } from "./rule.js";
 import { isForeign, plainCall, withoutFields, withReturned } from "./state.js";
 
 /*
@@ -39,7 +39,7 @@ import { isForeign, plainCall, withoutFields, withReturned } from "./state.js";
 
 const ITEM_ID = /^(msg|fc)_/;
 
-const fitStoredItems: Step = (target) => {
+const fitStoredItems: InputStep = (target) => {
   const { rules, callPlaces } = target.dialect;
   if (rules["item-id"] === undefined && !callPlaces.includes("output")) return (message) => message;
   const used = new Set<string>();
@@ -71,7 +71,7 @@ const fitStoredItems: Step = (target) => {
   };
 };
 
-export const STORED_ITEMS: readonly Rule[] = [
+export const STORED_ITEMS: readonly HistoryRule[] = [
   {
     name: "item-id",
     about: "content",

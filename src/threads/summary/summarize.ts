@@ -35,7 +35,7 @@ import { windowInThread } from "../asking/help.js";
 import { historyIn } from "../ended-runs.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
-import { stepOf } from "../langgraph/wrappable-graph.js";
+import { superstepOf } from "../langgraph/wrappable-graph.js";
 import { savedCheckpoints, startingCheckpoints } from "../saver/saved-checkpoints.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
@@ -168,7 +168,7 @@ async function checkpointWith(
   known: WatchedCheckpoints | undefined,
 ): Promise<string | undefined> {
   try {
-    const step = stepOf(config);
+    const step = superstepOf(config);
     if (step !== undefined && isOutermost(config)) await known?.whenSent(step);
     const own = await savedCheckpoints(config, checkpointOfStep(config));
     const tuple = own?.abandoned ?? known?.abandoned ?? (await startingCheckpoints(config))?.abandoned;
