@@ -120,7 +120,7 @@ export function explain(
     const rungs = rungsIn(helpOf(message));
     return rungs.length === 0 ? [] : [{ index, messageId: message.id ?? null, rungs }];
   });
-  const text = [textOf(reasons, known, messages.length), ...reduced.map(reducedText)].join("\n\n");
+  const text = [reportText(reasons, known, messages.length), ...reduced.map(reducedText)].join("\n\n");
   return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, reduced, text };
 }
 
@@ -153,7 +153,7 @@ function reducedText({ index, rungs }: ReducedRequest): string {
 }
 
 /** @param dialect Undefined: nobody knows who gets the messages. */
-function textOf(reasons: readonly Reason[], dialect: DialectName | undefined, length: number): string {
+function reportText(reasons: readonly Reason[], dialect: DialectName | undefined, length: number): string {
   const given = `${length === 1 ? "this" : "these"} ${amount(length, "message")}`;
   if (reasons.length === 0)
     return dialect === undefined

@@ -194,7 +194,7 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
     ...fields,
   });
   const takeOut = (message: ToolMessage, why: string): RepairStep => {
-    const description = `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`;
+    const description = `A result of ${toolName(message.name)} is taken out, because ${why}. The receipt keeps it.`;
     return step("take-out", message, description);
   };
   const told = new Set<BaseMessage>(openCalls.flatMap(({ recovered }) => recovered ?? []));
@@ -213,13 +213,13 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
       );
     }),
     ...unsentCalls.map(({ group, call: { id, name } }) => {
-      const description = `The arguments of the call of ${nameOf(name)} are not valid JSON: what can be read of them is kept.`;
+      const description = `The arguments of the call of ${toolName(name)} are not valid JSON: what can be read of them is kept.`;
       return step("mend", group.head, description, { callId: id, tool: name });
     }),
     ...orphans.map((message) => takeOut(message, "no call before it has its id")),
     ...duplicates.map((message) => takeOut(message, "its call has another result")),
     ...[...misplaced].map((message) =>
-      step("move", message, `The result of ${nameOf(message.name)} is moved to its call.`),
+      step("move", message, `The result of ${toolName(message.name)} is moved to its call.`),
     ),
     ...openCalls
       .filter(({ result }) => result !== undefined)
@@ -235,7 +235,7 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
 function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: number | undefined): RepairStep {
-  const name = nameOf(call.name);
+  const name = toolName(call.name);
   const [kind, description] =
     recovered === undefined
       ? (["close", `A result is written for the call of ${name}: ${causeText(cause)}`] as const)
@@ -253,7 +253,7 @@ function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: num
   };
 }
 
-function nameOf(tool: string | undefined): string {
+function toolName(tool: string | undefined): string {
   return tool ? `\`${tool}\`` : "a tool without a name";
 }
 

@@ -110,7 +110,7 @@ const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
   ],
 ]);
 
-function fieldsOf(type: unknown): readonly Field[] {
+function shapesOf(type: unknown): readonly Field[] {
   return FIELDS.get(type) ?? OF_EVERY;
 }
 
@@ -125,7 +125,7 @@ export function mendMessage<T extends BaseMessage>(message: T): T {
 
 function mendFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, mend } of fieldsOf(message.type)) {
+  for (const { name, mend } of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     const sound = mend(value);
     if (sound !== value) changes[name] = sound;
@@ -152,7 +152,7 @@ function mendFields<T extends BaseMessage>(message: T): T {
  */
 export function withoutNulls<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, mend } of fieldsOf(message.type)) {
+  for (const { name, mend } of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     if (value === null) changes[name] = mend(value) ?? undefined;
   }
@@ -213,7 +213,7 @@ export interface ShapeIssue {
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const { name: path, mend, expectation, item } of fieldsOf(type)) {
+  for (const { name: path, mend, expectation, item } of shapesOf(type)) {
     const value: unknown = message[path as never];
     if (mend(value) === value) continue;
     if (item === undefined || !Array.isArray(value)) return { path, expectation, value };

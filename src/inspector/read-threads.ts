@@ -461,7 +461,7 @@ async function findThreads(store: ThreadStore, { query, status, has, page }: Lis
   for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
     const some = await listThreads(store, { ...filter, status, limit: SEARCH_STEP }, start);
     for (const thread of some) {
-      const isNamed = filter !== undefined || textOf(thread).includes(wanted);
+      const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
       const isOfStatus = status === undefined || thread.status !== undefined;
       if (!isNamed || !isOfStatus || has !== undefined) {
         read += 1;
@@ -513,7 +513,7 @@ async function listThreads(
   return listed.slice(offset);
 }
 
-function textOf({ threadId, metadata = {} }: ListedThread): string {
+function searchedText({ threadId, metadata = {} }: ListedThread): string {
   const values = Object.values(metadata).map((value) => (typeof value === "string" ? value : toJson(value)));
   return [threadId, ...values].join("\n").toLowerCase();
 }

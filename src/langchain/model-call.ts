@@ -107,7 +107,7 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
       prepare,
       send: (messages, input, form) => {
         mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
-        return send({ ...request, model: guarded, ...partsOf(messages, request) });
+        return send({ ...request, model: guarded, ...requestParts(messages, request) });
       },
     },
     config,
@@ -153,7 +153,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
   const hasTools = (request.tools ?? []).length > 0;
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
-  const parts = partsOf(input.messages as BaseMessage[], request);
+  const parts = requestParts(input.messages as BaseMessage[], request);
   const response = await send({ ...request, model: guarded, toolChoice, ...parts });
   // If a middleware replaces the response, it is not a summary.
   return isAsked ? coerceMessage(response) : undefined;
@@ -179,7 +179,7 @@ function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readon
  * An input's request fields. LangChain leaves out an empty system message. It copies every system message but its own,
  * so an empty one is returned as it is.
  */
-function partsOf(
+function requestParts(
   input: BaseMessage[],
   { systemMessage: own }: AgentRequest,
 ): Pick<AgentRequest, "messages" | "systemMessage"> {

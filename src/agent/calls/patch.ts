@@ -110,7 +110,7 @@ export function pendingApprovals(
   const tasks = pending.flatMap(({ place, remains }) => {
     if (remains?.kind !== "question") return [];
     const task = known[place];
-    return task !== undefined && isSame(task, remains.asked)
+    return task !== undefined && isAskedCall(task, remains.asked)
       ? [{ ...task, description: remains.asked.description }]
       : [];
   });
@@ -118,6 +118,6 @@ export function pendingApprovals(
 }
 
 /** A client may have replaced the message since. Only calls that the model made are asked about. */
-function isSame({ call, args }: ToolTask, asked: AskedCall): boolean {
+function isAskedCall({ call, args }: ToolTask, asked: AskedCall): boolean {
   return call.id === asked.id && call.name === asked.name && toJson(args) === toJson(asked.args);
 }

@@ -207,7 +207,7 @@ const follow = createFollowing<Projection>();
 export function projectMessages(conversation: Conversation, target: Target): Projection {
   const { system, messages, mostMarks } = conversation;
   const first = formSystem(system, target);
-  const variant = `${first.length} ${nameOf(target)}`;
+  const variant = `${first.length} ${targetKey(target)}`;
   const projection = follow(messages, variant, () => new Projection(target, first));
   projection.first = first;
   projection.mostMarks = mostMarks;
@@ -232,7 +232,7 @@ function formSystem(system: readonly BaseMessage[], target: Target): BaseMessage
   return projection.formed();
 }
 
-function nameOf({ dialect, client, host, modelId, described }: Target): string {
+function targetKey({ dialect, client, host, modelId, described }: Target): string {
   const name = DIALECT_NAMES.find((each) => targetOf({ dialect: each, modelId }).dialect === dialect);
   return [name, client, host, modelId, ...(described?.keys() ?? [])].join(" ");
 }

@@ -111,7 +111,7 @@ function withSplitCalls(conversation: Conversation, most: number): Conversation 
     }
     // Each call has one result, in call order.
     const results = messages.slice(index + 1, index + 1 + callsOf(message).length);
-    for (const [place, part] of partsOf(message, most).entries())
+    for (const [place, part] of splitMessage(message, most).entries())
       split.push(part, ...results.slice(place * most, (place + 1) * most));
     index += results.length;
   }
@@ -121,7 +121,7 @@ function withSplitCalls(conversation: Conversation, most: number): Conversation 
 const knownParts = createMemo<readonly AIMessage[]>();
 
 /** The first part has the text and the reasoning. */
-function partsOf(message: AIMessage, most: number): readonly AIMessage[] {
+function splitMessage(message: AIMessage, most: number): readonly AIMessage[] {
   return knownParts(message, String(most), () => {
     const listed = withListedCalls(message);
     const calls = listed.tool_calls ?? [];

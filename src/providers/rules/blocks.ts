@@ -11,7 +11,7 @@ import { cacheMarksIn, unsentFields, withSentFields } from "../contract/text-fie
 import { isSendable, readMedia, sendableBlock } from "../media/media.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 import { BROKEN, blockType, type HistoryRule, type InputStep, inEach } from "./rule.js";
-import { findBlankTexts, isBlankText, textOf } from "./texts.js";
+import { findBlankTexts, isBlankText, textOfBlock } from "./texts.js";
 
 /** Fields of text blocks that the provider is known to refuse are left out. */
 export const TEXT_FIELDS: HistoryRule = {
@@ -110,7 +110,7 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   if (results?.writeText !== undefined && blocks.some(isText) && blocks.some((block) => !isText(block))) {
     const { writeText } = results;
     return blocks.every((block) => isText(block) || isSendable(block, results))
-      ? blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block))
+      ? blocks.map((block) => (isText(block) ? writeText(textOfBlock(block) ?? "") : block))
       : blocks;
   }
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);

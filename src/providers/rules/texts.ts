@@ -92,7 +92,7 @@ export const findBlankTexts = inEach(({ role, content, calls }, dialect) => {
 });
 
 /** The text of a string or of a text block. Undefined for anything else. */
-export function textOf(block: unknown): string | undefined {
+export function textOfBlock(block: unknown): string | undefined {
   if (typeof block === "string") return block;
   if (!isRecord(block) || block["type"] !== "text") return undefined;
   return typeof block["text"] === "string" ? block["text"] : "";
@@ -100,7 +100,7 @@ export function textOf(block: unknown): string | undefined {
 
 /** Whether a block is a text that says nothing. A signature in it is something. */
 export function isBlankText(block: unknown, { blank, media: { responses } }: Dialect): boolean {
-  const text = textOf(block);
+  const text = textOfBlock(block);
   if (text === undefined || !blank.test(text)) return false;
   return !isRecord(block) || !responses?.keeps?.some((name) => name in block);
 }

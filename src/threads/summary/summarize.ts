@@ -267,7 +267,7 @@ async function askAtTheEnd(
     const response = await withinTime(writer, config, (hidden) =>
       askInConversation(({ id }) => !left.has(id), question, maxStreamFallbackAttempts, hidden),
     );
-    return textOf(response, wording) || undefined;
+    return summaryText(response, wording) || undefined;
   } catch (error) {
     if (config.signal?.aborted === true || mayPass(error)) throw error;
     return undefined;
@@ -340,7 +340,7 @@ async function askSummariser(
   };
   const response = await withinTime(writer, config, (hidden) => askGuarded(model, guard, messages, hidden));
   if (response !== undefined) counter.addResponse(response);
-  const text = textOf(response, wording);
+  const text = summaryText(response, wording);
   if (text === "") throw new Error("the summariser's response has no text");
   return text;
 }
@@ -365,7 +365,7 @@ function withinTime<Answer>(
   });
 }
 
-function textOf(response: BaseMessage | undefined, { heading }: SummaryWording): string {
+function summaryText(response: BaseMessage | undefined, { heading }: SummaryWording): string {
   return response === undefined ? "" : withoutHeading(contentText(response), heading);
 }
 

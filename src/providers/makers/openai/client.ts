@@ -5,7 +5,7 @@ import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { hasMethods, isRecord, madeOnce, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
-import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
+import { callFieldsIn, innerModelsOf, isChatModel } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
 import { fillArguments, runCallIds, storedOutput, unlistCalls } from "../../contract/stored-items.js";
@@ -135,7 +135,7 @@ type Fetch = typeof fetch;
  * such as those of Mistral, xAI, vLLM and FastAPI.
  */
 function readAnyRefusal(model: BaseChatModel): BaseChatModel {
-  const parts = partsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
+  const parts = innerModelsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
   if (parts.length > 0) return viewOf(model, Object.fromEntries(parts));
   const config: unknown = Reflect.get(model, "clientConfig");
   const client: unknown = Reflect.get(model, "client");
