@@ -33,7 +33,10 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls();
-  /** Runs a tool call once fewer than `maxConcurrency` of the run's calls are running. */
+  /**
+   * Runs a tool call once fewer than `maxConcurrency` of the run's calls are running. LangGraph forgets all tasks of a
+   * step but the first if the limit is one: https://github.com/langchain-ai/langgraphjs/issues/2656
+   */
   readonly limitCall: LimitFunction;
 
   constructor(inputs: RunInputs) {

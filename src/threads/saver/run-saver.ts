@@ -273,6 +273,7 @@ const FRACTIONS = 2 ** 32;
  * A saver can store a channel's value under its version and keep each version's first value, as `PostgresSaver` does.
  * If two runs start from the same checkpoint and both count 4, 5, 6, each reads what the other wrote. That happens
  * after a fork, after an edit of the past, with two processes, and when a killed process's last write arrives late.
+ * https://github.com/langchain-ai/langgraphjs/issues/1812, up to saver 1.0.5 at least.
  *
  * A thread's numbers still grow, so threads with plain numbers can continue. Versions that are not numbers stay as they
  * are.

@@ -4,7 +4,8 @@
  * The client's `AsyncCaller` cannot see its requests fail. A stream's request is sent when the first chunk is read,
  * outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code` looks like an
  * empty response. It also loses DashScope's error text, decodes a character that the network cut as two broken ones,
- * and skips lines that it cannot read. So the two sending methods are replaced.
+ * and skips lines that it cannot read: up to `@langchain/community` 1.1.29 at least. So the two sending methods are
+ * replaced.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";

@@ -132,7 +132,8 @@ type Fetch = typeof fetch;
  * A view of a client with OpenAI's package that reads every host's refusals. Returns any other model unchanged.
  *
  * The package reads only the object in a body's field `error`, and says "400 status code (no body)" of any other body,
- * such as those of Mistral, xAI, vLLM and FastAPI.
+ * such as those of Mistral, xAI, vLLM and FastAPI: up to `openai` 6.49.0 at least,
+ * https://github.com/openai/openai-node/issues/1734
  */
 function readAnyRefusal(model: BaseChatModel): BaseChatModel {
   const parts = innerModelsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
@@ -178,7 +179,7 @@ function inOpenAIForm(body: Fields): Fields {
  * other model unchanged.
  *
  * The client knows them only in stored items, and writes the items of another model's calls anew. It also writes an
- * empty text beside calls as a message, which DeepSeek refuses.
+ * empty text beside calls as a message, which DeepSeek refuses. Both up to `@langchain/openai` 1.5.8 at least.
  */
 function keepCallFields(model: BaseChatModel, { host, modelId }: ModelIdentity): BaseChatModel {
   const responses: unknown = Reflect.get(model, "responses");
@@ -216,7 +217,8 @@ function withCallFields(items: readonly Fields[], messages: readonly BaseMessage
 
 /**
  * A streamed response's message with what its items have at their end. A client that stores nothing at OpenAI sends the
- * encrypted reasoning and the phase from these places, but its stream has the items as they begin.
+ * encrypted reasoning and the phase from these places, but its stream has the items as they begin: up to
+ * `@langchain/openai` 1.5.8 at least, https://github.com/langchain-ai/langchainjs/issues/10844
  */
 function wholeItems(message: AIMessageChunk): AIMessageChunk {
   const output = recordsIn(storedOutput(message));
