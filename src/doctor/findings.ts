@@ -201,7 +201,7 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
     const code = issue.expectation === DEPTH_DEMAND ? "content/too-deep" : "content/shape";
     const evidence = `\`${issue.path}\` must be ${issue.expectation}.`;
     const messageId = message.id ?? idIn(value) ?? null;
-    return finding(code, isBricked ? "error" : "warning", evidence, "mend", { index, messageId });
+    return finding(code, isBricked ? "error" : "warning", evidence, "rewrite", { index, messageId });
   });
   return [...ofForeign, ...ofShape];
 }
@@ -228,26 +228,26 @@ function callAndRuleFindings(
   const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
   const judging = known ?? "openai";
   const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
-  const heals =
-    (thread.mendedBy === "agent" || thread.mendedBy === "middleware") &&
+  const repairsItself =
+    (thread.repairedBy === "agent" || thread.repairedBy === "middleware") &&
     thread.content.kind === "read" &&
     thread.otherGraph === undefined;
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const severity = dialect === "auto" ? "warning" : "error";
   const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
-  const told = heals
-    ? pairing.map(asHealing)
+  const told = repairsItself
+    ? pairing.map(asRepaired)
     : thread.openTasks === undefined || thread.content.kind !== "read"
       ? pairing
       : pairing.map((one) => asOfNodes(one, thread, found));
   return [...told, ...ofRules].sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
-/** What the next message mends, whatever a provider would say about the list as it is. */
-function asHealing(found: Finding): Finding {
-  const isMended = found.code.startsWith("pairing/") && found.code !== "pairing/reused-id";
-  const evidence = `${found.evidence} The graph mends this when the next message comes.`;
-  return isMended ? { ...found, severity: "info", ...UNSAID, evidence } : found;
+/** What the next message repairs, whatever a provider would say about the list as it is. */
+function asRepaired(found: Finding): Finding {
+  const isRepairedByGraph = found.code.startsWith("pairing/") && found.code !== "pairing/reused-id";
+  const evidence = `${found.evidence} The graph repairs this when the next message comes.`;
+  return isRepairedByGraph ? { ...found, severity: "info", ...UNSAID, evidence } : found;
 }
 
 /**
@@ -328,7 +328,7 @@ function pairingFindings(
       const sends = isSentRaw ? "send them as they are" : "send its result, and not the call";
       const evidence = `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${sends}.`;
       const fields = about(head, call, [isSentRaw ? "arguments" : "orphan-result"]);
-      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", fields);
+      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "rewrite", fields);
     }),
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),

@@ -75,7 +75,7 @@ import type { AgentState } from "../threads/state.js";
 import { readList } from "./examine.js";
 import { headsOf } from "./heads.js";
 import { listsIn } from "./message-lists.js";
-import { hooksBeforeModel, mendedBy, nodesBeforeModel, openTasksOf, stepTasksOf } from "./shown-state.js";
+import { hooksBeforeModel, nodesBeforeModel, openTasksOf, repairedBy, stepTasksOf } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
   type EndedRun,
@@ -336,7 +336,7 @@ async function readThread(
     ...lists,
     otherGraph,
     tellsStarts: true,
-    mendedBy: mendedByGraph(graph, checkpoint),
+    repairedBy: repairedByGraph(graph, checkpoint),
     nodesBefore: nodesBefore ?? hooksBeforeModel(Object.keys(checkpoint.versions_seen)),
   };
 }
@@ -592,18 +592,18 @@ const OF_A_PLACEHOLDER = {
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
-/** Who mends the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
-function mendedByGraph(
+/** Who repairs the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
+function repairedByGraph(
   graph: ForeignGraph | undefined,
   { versions_seen = {}, channel_values = {} }: Partial<Checkpoint>,
-): StoredThread["mendedBy"] {
+): StoredThread["repairedBy"] {
   const nodes = Object.keys(graph?.nodes ?? versions_seen);
   if (graph !== undefined) {
-    const found = mendedBy(nodes);
+    const found = repairedBy(nodes);
     return found === "nobody" && isPairedChannel(graph.channels[MESSAGES]) ? "field" : found;
   }
   if (Object.hasOwn(channel_values, AGENT_CHANNEL)) return "agent";
-  return nodes.includes("model_request") ? mendedBy(nodes) : undefined;
+  return nodes.includes("model_request") ? repairedBy(nodes) : undefined;
 }
 
 /** Each checkpoint of `createAgentGraph` has a value of it. */

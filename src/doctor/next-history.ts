@@ -71,7 +71,8 @@ export function nextRecovery(
 }
 
 /** Whether LangChain or LangGraph runs the thread. */
-const isOfAgent = ({ mendedBy }: StoredThread): boolean => mendedBy === "middleware" || mendedBy === "nobody";
+const isOfAgent = ({ repairedBy }: StoredThread): boolean =>
+  repairedBy === "middleware" || repairedBy === "nobody";
 
 /** Nobody knows what the user will say. */
 export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });

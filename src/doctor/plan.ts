@@ -2,7 +2,7 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { withSentCalls } from "../history/change-calls.js";
-import { mendMessage } from "../history/message-shape.js";
+import { repairMessage } from "../history/message-shape.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeText, isResult } from "../history/result.js";
@@ -48,7 +48,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     if (usable !== message) return usable;
     const value = storedValueOf(message, found.list);
     // The graph did not read what is still serialized, and would not read it again.
-    return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
+    return content.kind === "bricked" && isSerializedForm(value) ? repairMessage(message) : value;
   });
   const steps = stepsOf(found, messages);
   if (content.kind === "bricked") {
@@ -68,8 +68,8 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
 /** Messages that get a result, whose calls are not sent, or that are written anew. */
 function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
   const closed = openCalls.filter(({ result }) => result !== undefined).map(({ group }) => group.head);
-  const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
-  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
+  const repaired = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
+  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...repaired]);
 }
 
 /** The list with each message directly followed by its results, in call order. */
@@ -207,14 +207,14 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
       if (issue === undefined) return [];
       const { path, expectation } = issue;
       return step(
-        "mend",
+        "rewrite",
         message,
         `The field \`${path}\` is not ${expectation}: what can be read of it is kept.`,
       );
     }),
     ...unsentCalls.map(({ group, call: { id, name } }) => {
       const description = `The arguments of the call of ${toolName(name)} are not valid JSON: what can be read of them is kept.`;
-      return step("mend", group.head, description, { callId: id, tool: name });
+      return step("rewrite", group.head, description, { callId: id, tool: name });
     }),
     ...orphans.map((message) => takeOut(message, "no call before it has its id")),
     ...duplicates.map((message) => takeOut(message, "its call has another result")),

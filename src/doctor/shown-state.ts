@@ -159,8 +159,8 @@ export const hooksBeforeModel = (ran: readonly string[]): readonly string[] =>
 /** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 
-/** What mends the threads of a graph with these nodes. */
-export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
+/** What repairs the threads of a graph with these nodes. */
+export function repairedBy(nodes: readonly string[]): NonNullable<StoredThread["repairedBy"]> {
   if (nodes.includes("tether.before_agent")) return "middleware";
   return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
 }

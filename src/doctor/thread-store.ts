@@ -292,11 +292,11 @@ export interface StoredThread {
   /** Whether the store tells which calls certainly did not start. A server and a file do not. @default false */
   readonly tellsStarts?: boolean | undefined;
   /**
-   * What mends calls and results when the next message comes: `createAgentGraph`'s graph, `tetherMiddleware` in another
+   * What repairs calls and results when the next message comes: `createAgentGraph`'s graph, `tetherMiddleware` in another
    * graph, or nobody. This library's `field` keeps the stored list paired, but closes no call in it. Undefined:
    * unknown.
    */
-  readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
+  readonly repairedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
   /**
    * The nodes that certainly run between a user's message and the model, and may change the messages. Undefined or empty:
    * none is known.

@@ -183,7 +183,7 @@ function callsIn(thread: StoredThread, interrupts: readonly unknown[]): Unfinish
   const noted = new Map(thread.endedRuns.flatMap((run) => [...(run.noted ?? [])]));
   const asked = new Set(askedCalls(interrupts).map(({ id }) => id));
   // In the hooks of `createAgent`, each start of a tool that must not be replayed leaves a note.
-  const notesEachStart = thread.mendedBy === "middleware" && thread.tellsStarts === true;
+  const notesEachStart = thread.repairedBy === "middleware" && thread.tellsStarts === true;
   return calls.map(({ call, group, place, remains, cause, isPending }) => {
     const named = { callId: call.id, tool: call.name };
     if (remains?.kind === "result") return { ...named, outcome: "returned" };

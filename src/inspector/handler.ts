@@ -289,7 +289,7 @@ function threadJson(view: ThreadView): object {
     graph: view.graph ?? null,
     title: view.title,
     updatedAt: view.updatedAt ?? null,
-    mendedBy: view.mendedBy ?? null,
+    repairedBy: view.repairedBy ?? null,
     step: view.step ?? null,
     steps: view.steps,
     moment: next === undefined ? moment : { kind: "next" },

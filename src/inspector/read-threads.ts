@@ -116,10 +116,10 @@ export async function readThread(
   const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   // Only this library's graphs have known settings.
-  const { mendedBy = settings && "agent" } = stored;
-  const isOurs = mendedBy !== undefined && mendedBy !== "nobody";
+  const { repairedBy = settings && "agent" } = stored;
+  const isOurs = repairedBy !== undefined && repairedBy !== "nobody";
   const isMade = isOurs || question.with === "tether";
-  const thread: StoredThread = { ...stored, mendedBy: isOurs || !isMade ? mendedBy : "middleware" };
+  const thread: StoredThread = { ...stored, repairedBy: isOurs || !isMade ? repairedBy : "middleware" };
   const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const own = reportOn(stored, { dialect });
   const report = reportWith(own, subgraphs, { dialect });
@@ -165,7 +165,7 @@ export async function readThread(
     report,
     /** What the doctor finds in the step's messages. */
     findings: (shown === undefined ? own : reportOfStep(shown))?.findings ?? [],
-    mendedBy,
+    repairedBy,
     /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
     /**
@@ -190,7 +190,7 @@ export async function readThread(
     /** The shown step; undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
     /** The previous request; undefined if there is none, or if it was not read. */
-    before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
+    before: before && (await ask(before, requestAt(before, after(before), repairedBy))),
   };
 }
 
@@ -227,9 +227,9 @@ function momentOf(
   isChosen: boolean,
 ): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
   const isAsked = step !== undefined && asksModel(step, after);
-  const history = requestAt(step, after, thread.mendedBy);
+  const history = requestAt(step, after, thread.repairedBy);
   const nodes = [...new Set(step?.next)];
-  const { status, endedRuns, checkpointId, mendedBy } = thread;
+  const { status, endedRuns, checkpointId, repairedBy } = thread;
   if (isLatest && status === "busy" && !isAsked)
     return { moment: { kind: "running", nodes, since: step?.createdAt ?? null }, history };
   if (isLatest && status === "interrupted") {
@@ -244,13 +244,13 @@ function momentOf(
     return { moment: { kind: isAsked || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
   const isList = checkpointId === undefined;
-  if (mendedBy === "agent" || mendedBy === "middleware") {
+  if (repairedBy === "agent" || repairedBy === "middleware") {
     const { messages, ...foretold } = nextHistoryOf(thread, isList ? null : undefined);
     return { moment: { kind: "next", ...foretold }, history: messages };
   }
   const next = nextMessage();
   const messages =
-    mendedBy === "field" ? reduceMessages(history, next).messages : [...history, ...(isList ? [] : [next])];
+    repairedBy === "field" ? reduceMessages(history, next).messages : [...history, ...(isList ? [] : [next])];
   return {
     moment: { kind: "next", added: new Map([[next, "next-message"]]), guessed: new Set() },
     history: messages,
@@ -355,13 +355,13 @@ function worthOf(report: ThreadReport | undefined): number | null {
 }
 
 /** Calls that are about to be answered are in good order, like those that wait for a human. */
-function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
+function reportOnStep(step: ThreadStep, { threadId, repairedBy }: StoredThread): ThreadReport | undefined {
   const { messages, next } = step;
   if (messages === undefined) return undefined;
   const isGoingOn =
     next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesOfList(messages)).pending.length > 0;
   const status = isGoingOn ? "interrupted" : "idle";
-  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
+  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], repairedBy });
 }
 
 function stepsFor(messages: readonly unknown[] = []): number {

@@ -110,7 +110,7 @@ async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: 
  * A tool call's outcome, or an error result instead of what the tool threw. The text is LangChain's own for an agent
  * without middleware.
  *
- * @param thrown What the tool threw. A middleware's mistake is not told to the model, which cannot mend it.
+ * @param thrown What the tool threw. A middleware's mistake is not told to the model, which cannot repair it.
  * @throws LangGraph's own signals, what the tool throws because of the abort, and what a middleware throws.
  */
 async function keepResult<Outcome>(

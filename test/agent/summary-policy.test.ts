@@ -106,6 +106,8 @@ describe("The token budget", () => {
 
   it.each([0, 900])("needs no model if a setting says %i", (maxTokensBeforeSummary) => {
     const settings = resolveSettings({ model: "offline:", maxTokensBeforeSummary });
-    expect(summaryPolicy(settings, undefined, undefined, 0).maxTokens).toBe(maxTokensBeforeSummary);
+    expect(summaryPolicy(settings, undefined, undefined, 0).maxTokensBeforeSummary).toBe(
+      maxTokensBeforeSummary,
+    );
   });
 });

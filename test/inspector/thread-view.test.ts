@@ -32,7 +32,7 @@ const READING = {
   subgraphs: [],
   values: {},
   metadata: {},
-  mendedBy: "agent" as const,
+  repairedBy: "agent" as const,
   isMade: true,
   findings: [],
   knowsSettings: true,

@@ -30,8 +30,8 @@ import {
   toModelInput,
 } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
-import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
 import { createRedact } from "../../src/providers/failure/redact.js";
+import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
 import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { historyOf } from "./foreign-texts.js";
 import { calls, FunctionModel, type WantedCall } from "./models.js";

@@ -27,7 +27,7 @@ export async function runRepair(command: Command, io: CommandIo): Promise<ExitCo
   const target = targetIn(options);
   if (apply && !target.canWrite)
     throw new UsageError(
-      `What ${target.option.long} names cannot be repaired in place. Without --apply, repair shows what it would do. \`repairHistory\` of the library mends a list of messages.`,
+      `What ${target.option.long} names cannot be repaired in place. Without --apply, repair shows what it would do. \`repairHistory\` of the library repairs a list of messages.`,
     );
   for (const [name, long] of FOR_WRITING)
     if (!apply && options[name] !== undefined)

@@ -16,9 +16,9 @@ import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
 import { listsIn } from "../message-lists.js";
 import {
-  mendedBy,
   messagesInState,
   nodesBeforeModel,
+  repairedBy,
   resultsIn,
   type ShownState,
   stepTasksOf,
@@ -145,14 +145,14 @@ export function threadsOfClient(
 ): ThreadStore {
   /** The channels of messages of the threads that were read, if they are not `messages`. */
   const channels = new Map<string, string>();
-  const mends = new Map<string, Promise<Pick<StoredThread, "mendedBy" | "nodesBefore">>>();
+  const repairs = new Map<string, Promise<Pick<StoredThread, "repairedBy" | "nodesBefore">>>();
   /** Undefined if the server does not show its graphs. */
-  const mendedByGraph = (graphId: unknown) => {
+  const repairedByGraph = (graphId: unknown) => {
     if (typeof graphId !== "string") return {};
-    return madeOnce(mends, graphId, () =>
+    return madeOnce(repairs, graphId, () =>
       assistants.getGraph(graphId).then(
         (drawn) => ({
-          mendedBy: mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+          repairedBy: repairedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
           nodesBefore: nodesBeforeModel(drawn),
         }),
         () => ({}),
@@ -199,7 +199,7 @@ export function threadsOfClient(
         const read = await readServedThread(threads, threadId, thread, hide, bounds);
         const { channel = MESSAGES } = read;
         if (channel !== MESSAGES) channels.set(threadId, channel);
-        return { ...read, ...(await mendedByGraph(thread?.metadata?.["graph_id"])) };
+        return { ...read, ...(await repairedByGraph(thread?.metadata?.["graph_id"])) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }

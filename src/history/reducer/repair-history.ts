@@ -77,7 +77,7 @@ function withPlaceholders(groups: readonly Group[], report: NoteRepair): BaseMes
       closed.push(message);
       report(createRepair({ kind: "call-closed", call, message }));
     }
-    if (sent !== head) report(createRepair({ kind: "message-mended", message: head, by: sent }));
+    if (sent !== head) report(createRepair({ kind: "message-repaired", message: head, by: sent }));
   }
   return closed;
 }

@@ -163,7 +163,7 @@ const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
   close: (times) => `closes ${amount(times, "call")}`,
   move: (times) => `moves ${amount(times, "result")}`,
   "take-out": (times) => `takes out ${amount(times, "message")}`,
-  mend: (times) => `rewrites ${amount(times, "message")}`,
+  rewrite: (times) => `rewrites ${amount(times, "message")}`,
   replace: (times) => `replaces ${amount(times, "placeholder")}`,
   unbrick: () => "writes the thread again",
 };
@@ -185,8 +185,8 @@ function unreadText(shown: Shown, repair: string | undefined): Markup | false {
   const { report, isLatest } = shown.view;
   const found = report.findings.find(({ code }) => code.startsWith("thread/"));
   if (found === undefined || !isLatest) return false;
-  const mends = found.fixes.length > 0 && html` ${repairText(shown, repair)}`;
-  return html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi>${mends}</p>`;
+  const repairs = found.fixes.length > 0 && html` ${repairText(shown, repair)}`;
+  return html`<p><b class="bad-text">The thread could not be read.</b> <bdi>${codeSpans(sentence(found.evidence))}</bdi>${repairs}</p>`;
 }
 
 /** Where the last run stopped, if it stored no end. */
@@ -235,16 +235,16 @@ const OPEN: ReadonlySet<string> = new Set(["pairing/dangling-call", "pairing/ope
 
 /** Who sends the thread's messages, and what is unknown about that. */
 function sender({ view, chosen, link }: Shown): Markup | false {
-  const { mendedBy, isMade, moment: at, knowsSettings } = view;
+  const { repairedBy, isMade, moment: at, knowsSettings } = view;
   if (at.kind !== "next" && at.kind !== "asked") return false;
   const text = (): Markup | string => {
-    if (chosen.with !== undefined && (mendedBy === undefined || mendedBy === "nobody"))
+    if (chosen.with !== undefined && (repairedBy === undefined || repairedBy === "nobody"))
       return html`This is what <code>tetherMiddleware()</code> would send. <a href="${link({ with: undefined })}">Show what is sent without it</a>.`;
-    if (mendedBy === undefined)
+    if (repairedBy === undefined)
       return "Which agent runs this thread is not known. Its messages are shown as they are stored, and an agent can change them on their way.";
     if (!isMade)
       return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its nodes and middleware can change them on their way.";
-    if (mendedBy === "field")
+    if (repairedBy === "field")
       return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
     const unseen = view.knowsRuns && at.kind === "next" ? ` ${UNSEEN_ON_SERVER}` : "";
     return knowsSettings
@@ -293,7 +293,7 @@ function moment({ view, link, now }: Shown): Markup {
         if (!isAsking && errors.length === 0)
           return html`The run ended here without a response. If the model was asked, its request had ${size}.${reduced}${cache}`;
         const unstored =
-          view.mendedBy === "middleware" &&
+          view.repairedBy === "middleware" &&
           !isAsking &&
           " If tetherMiddleware summarised the messages in this step, that is not stored.";
         const isAskedNow = view.knowsRuns ? "is being asked" : "may be being asked";

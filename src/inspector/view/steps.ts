@@ -59,10 +59,10 @@ export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findin
 export function requestAt(
   step: ThreadStep | undefined,
   after: ThreadStep | undefined,
-  mendedBy: StoredThread["mendedBy"],
+  repairedBy: StoredThread["repairedBy"],
 ): readonly BaseMessage[] {
   const response = step && responseOf(step, after);
-  const isWritten = mendedBy === "middleware" && response !== undefined && after !== undefined;
+  const isWritten = repairedBy === "middleware" && response !== undefined && after !== undefined;
   if (!isWritten) return messagesOfList(step?.messages);
   return messagesOfList(after.messages).filter(({ id }) => id !== response.id);
 }

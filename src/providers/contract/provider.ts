@@ -77,14 +77,14 @@ export interface Provider {
   /** Its dialects whose hosts can serve a thinking model of another maker, and the names of models that always think. */
   readonly thinking?: { readonly dialects: readonly DialectName[]; readonly models: RegExp };
   /** Contract: returns a corrected view of one of its clients, and any other model unchanged. */
-  readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
+  readonly correctClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
-  readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
+  readonly correctResponse?: (message: AIMessageChunk) => AIMessageChunk;
   /**
    * Contract: corrects the client's lists of calls, in the message itself: without those that the provider has run, and
    * with the arguments that the client has not read. `tools`: those of the request, as its client got them.
    */
-  readonly mendCalls?: (message: AIMessage, tools: unknown) => void;
+  readonly correctCalls?: (message: AIMessage, tools: unknown) => void;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
 }

@@ -141,11 +141,11 @@ const LEAST_TOKENS_PER_STEP = 400;
 
 /** The summariser may have a smaller window than the run's model. */
 function tokensPerStep(
-  { maxTokens }: SummaryPolicy,
+  { maxTokensBeforeSummary }: SummaryPolicy,
   model: BaseChatModel,
   history: readonly BaseMessage[],
 ): number {
-  const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
+  const wanted = Math.max(maxTokensBeforeSummary, USUAL_TOKENS_PER_STEP);
   const most = budgetOf(model, windowInThread(history, model)) ?? wanted;
   return Math.max(Math.min(wanted, most), LEAST_TOKENS_PER_STEP);
 }
@@ -250,7 +250,8 @@ function faultOf(
   if (length >= replaced)
     return `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`;
   // A longer summary would leave no room for new messages.
-  const most = policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY;
+  const most =
+    policy.maxTokensBeforeSummary > 0 ? policy.maxTokensBeforeSummary * TARGET : Number.POSITIVE_INFINITY;
   return length > most ? `the summary has ${length} tokens, more than the limit of ${most}` : undefined;
 }
 
@@ -439,8 +440,8 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   if (failures > 0) return turnsSince(attempt.turn, state) >= turnsToWait(failures);
   if (attempt.turn !== turnOf(state).startedBy) return true;
   const grown = measureInput(state.messages, policy).tokens - attempt.tokens;
-  if (grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH) return true;
-  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokens * TARGET;
+  if (grown >= Math.max(policy.maxTokensBeforeSummary, attempt.tokens) * GROWTH) return true;
+  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokensBeforeSummary * TARGET;
 }
 
 /** 1, 2, 4, then 8: a failing summariser costs a request only now and then. */

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
 import { ai, human } from "../../support/make-messages.js";
-import { undone } from "../mend.js";
+import { undone } from "../repair.js";
 import { GRAPH, makeDatabase, makeFolder, readState, run } from "./command-line.js";
 
 describe("repair", () => {

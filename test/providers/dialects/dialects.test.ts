@@ -8,8 +8,8 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { type DialectName, InvalidSettingError, toModelInput, validateHistory } from "../../../src/index.js";
-import type { StatedRule } from "../../../src/providers/contract/rule.js";
 import { REASONING_FIELD } from "../../../src/providers/contract/host-fields.js";
+import type { StatedRule } from "../../../src/providers/contract/rule.js";
 import { RULES } from "../../../src/providers/rules/rules.js";
 import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/table/dialects.js";
 

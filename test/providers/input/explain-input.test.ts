@@ -84,7 +84,7 @@ describe("explainInput tells", () => {
       "what is not a message": [
         foreign,
         {},
-        "h1 sent 0 |  left-out not-a-message |  changed 1 mended | h2 sent 2",
+        "h1 sent 0 |  left-out not-a-message |  changed 1 repaired | h2 sent 2",
       ],
     }),
   )("%s", (_title, history, options, lines) => {

@@ -113,8 +113,8 @@ export const anthropicProvider: Provider = {
   promptCache: { anthropic: CACHE_MARKS },
   // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache
   cachesToolChoice: ["anthropic", "anthropic-openai"],
-  mendClient: keepBlocks,
-  mendResponse: wholeInputs,
+  correctClient: keepBlocks,
+  correctResponse: wholeInputs,
   overflow: [
     // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
     "prompt is too long(?:: <input> tokens > <limit> maximum)?",

@@ -41,7 +41,7 @@ export const dashscopeProvider: Provider = {
   modelNames: [/^qw/i, "qwen"],
   // The bare tag is not enough, because a text can mention it. Hermes writes the same.
   callMarkup: [/<tool_call>\s*(?:\{\s*"|<function=)/gu],
-  mendClient: sendToDashScope,
+  correctClient: sendToDashScope,
   // The native client has no such option.
   forcedCall: { dashscope: namedUnlessThinking, "dashscope-native": namedUnlessThinking },
   formats: { "dashscope-native": { options: () => ({}) } },

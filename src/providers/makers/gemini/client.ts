@@ -90,8 +90,8 @@ export const geminiProvider: Provider = {
   },
   // Such a tool's only key is its name.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
-  mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
-  mendResponse: withoutUnnamedCalls,
+  correctClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
+  correctResponse: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
   retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
   cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
@@ -205,7 +205,7 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
   if (!isRecord(client)) return model;
   const { generateContent, generateContentStream } = client;
   if (typeof generateContent !== "function" || typeof generateContentStream !== "function") return model;
-  const mended = {
+  const repaired = {
     generateContent: async (body: unknown, ...more: readonly unknown[]) => {
       const request = [withParts(body), ...more];
       const generated: { readonly response: unknown } = await Reflect.apply(generateContent, client, request);
@@ -219,7 +219,7 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
       return { ...generated, stream: withCandidates(generated.stream) };
     },
   };
-  const view = viewOf(model, { client: viewOf(client, mended) });
+  const view = viewOf(model, { client: viewOf(client, repaired) });
   return viewOf(
     view,
     sendingAs((messages) => messages.map(wrapped), view),

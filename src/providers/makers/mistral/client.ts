@@ -28,7 +28,7 @@ export const mistralProvider: Provider = {
   },
   // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
   hostFields: [{ host: /\.mistral\.ai$/, accepts: [] }],
-  mendClient: endWithSignal,
+  correctClient: endWithSignal,
   refusedMedia: [
     // Code 3051: "Image input is not enabled for this model" (Huan-zhaojun/mistral-bridge, its
     // report on the API)

@@ -115,9 +115,9 @@ export const openaiProvider: Provider = {
       accepts: [],
     },
   ],
-  mendClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
-  mendResponse: wholeItems,
-  mendCalls: (message, tools) => {
+  correctClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
+  correctResponse: wholeItems,
+  correctCalls: (message, tools) => {
     fillArguments(message);
     const ids = runCallIds(message, tools);
     if (ids.size > 0) unlistCalls(message, ids);
