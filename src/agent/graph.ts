@@ -140,7 +140,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
   return async (input, config) => {
     const { inputs, record } = runOf(config);
     emitInputEvents(config);
-    // Most runs go on in the same turn of the event loop.
+    // Most runs continue in the same turn of the event loop.
     const before = checkpointsBefore(inputs);
     if (mayBeKilled(before, usageOfGraph)) {
       record.killedTold ??= tellKilledRun(before, usageOfGraph, config);

@@ -86,7 +86,7 @@ export function worstOutcome(...outcomes: readonly ThreadReport["outcome"][]): T
   return OUTCOMES.find((one) => outcomes.includes(one)) ?? "sound";
 }
 
-/** Whether later runs of the thread go on with this state: one with a colon in its namespace belongs to one task. */
+/** Whether later runs of the thread continue with this state: one with a colon in its namespace belongs to one task. */
 export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boolean =>
   !namespace.includes(":");
 
@@ -209,7 +209,7 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
 function windowFindings(messages: readonly BaseMessage[], maxTokens: number | undefined): Finding[] {
   const { tokens } = measureInput(messages, { toolTokens: 0, promptTokens: 0, maxToolCalls: undefined });
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${Math.ceil(tokens)} tokens, and the model accepts ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 

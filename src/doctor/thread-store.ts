@@ -155,7 +155,7 @@ export interface ThreadStep {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** In the form of {@link StoredMessages}. Undefined: the state has no list of messages. */
   readonly messages: readonly unknown[] | undefined;
-  /** The nodes that ran next, or that run when the thread goes on. */
+  /** The nodes that ran next, or that run when the thread continues. */
   readonly next: readonly string[];
   /** The tasks of these nodes, what each of them wrote, and what it failed with. */
   readonly tasks: readonly {

@@ -49,7 +49,7 @@ export interface UnfinishedThread {
   readonly evidence: string;
   /** The stored error; null if there is none. It can quote what a model or tool was given. */
   readonly error: string | null;
-  /** The nodes with which a next run would go on. Empty if the store does not tell them. */
+  /** The nodes with which a next run would continue. Empty if the store does not tell them. */
   readonly nodes: readonly string[];
   /** What becomes of the calls without a result if the thread is continued without a new message. */
   readonly calls: readonly UnfinishedCall[];

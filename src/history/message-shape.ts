@@ -67,11 +67,11 @@ interface Shape {
   readonly item?: Shape;
 }
 
-const TEXT: Shape = { repair: repairName, expectation: "a text" };
+const TEXT: Shape = { repair: repairName, expectation: "a string" };
 const CALLS: Shape = {
   repair: repairCalls,
   expectation: "a list of tool calls",
-  item: { repair: repairCall, expectation: "a tool call (an object whose `id` and `name` are texts)" },
+  item: { repair: repairCall, expectation: "a tool call (an object whose `id` and `name` are strings)" },
 };
 
 const EVERY: Readonly<Record<string, Shape>> = {
@@ -79,8 +79,8 @@ const EVERY: Readonly<Record<string, Shape>> = {
   name: TEXT,
   content: {
     repair: repairContent,
-    expectation: "a text or a list of content blocks",
-    item: { repair: repairBlock, expectation: "a content block (an object) or a text" },
+    expectation: "a string or a list of content blocks",
+    item: { repair: repairBlock, expectation: "a content block (an object) or a string" },
   },
   additional_kwargs: {
     repair: repairKwargs,
@@ -106,7 +106,7 @@ const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
   ],
   [
     "generic",
-    listed({ ...EVERY, role: { repair: (role) => (isText(role) ? role : "user"), expectation: "a text" } }),
+    listed({ ...EVERY, role: { repair: (role) => (isText(role) ? role : "user"), expectation: "a string" } }),
   ],
 ]);
 

@@ -54,7 +54,7 @@ export type Moment =
   | ({ readonly kind: "next" } & Omit<NextHistory, "messages">)
   /** A human is asked. */
   | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
-  /** A run goes on, and is not asking the model now. */
+  /** A run is running, and is not asking the model now. */
   | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
   /** An earlier step at which the model was not asked, or a thread without messages. */
   | { readonly kind: "silent" };

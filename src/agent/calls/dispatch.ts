@@ -176,7 +176,7 @@ export function charge(
 }
 
 /**
- * The model node's write, with what chat middleware wrote. The turn goes on even if a middleware wrote a user message,
+ * The model node's write, with what chat middleware wrote. The turn continues even if a middleware wrote a user message,
  * which would otherwise begin a turn with new limits. A message from the inbox does begin one.
  *
  * @param reducedKeys The keys that combine the values written to them.

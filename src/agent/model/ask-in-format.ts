@@ -251,7 +251,7 @@ function done(
   return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
 }
 
-/** Answers the format's calls with this error. The response's other calls go on. */
+/** Answers the format's calls with this error. The response's other calls continue. */
 function goOn({ structured }: Response, text: string): Settled {
   return {
     kind: "go-on",

@@ -69,7 +69,7 @@ export function createModelNode(plan: AgentPlan) {
   };
 }
 
-/** The node writes nothing and starts nothing: other tasks, the caller or a later run go on. */
+/** The node writes nothing and starts nothing: other tasks, the caller or a later run continue. */
 const DO_NOTHING: Dispatched = { goto: END };
 
 /** One step: what came meanwhile, the gate, the request, and what follows the response. */

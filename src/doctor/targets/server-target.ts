@@ -300,7 +300,7 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
 ];
 
 const GOES_ON =
-  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
+  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: continue with a copy (`client.threads.copy`), and delete the thread.";
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 /** @param thread Undefined: it is gone. */

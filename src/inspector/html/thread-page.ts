@@ -212,7 +212,7 @@ function otherRules({ view }: Shown): Markup | false {
     html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))}): ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
   const over =
     isOver &&
-    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model takes ${count(maxTokens)}.</p>`;
+    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model accepts ${count(maxTokens)}.</p>`;
   return html`${rules}${over}`;
 }
 
@@ -315,7 +315,7 @@ function moment({ view, link, now }: Shown): Markup {
       return html`The thread waits for a human${at.questions.length === 0 && ` before ${at.nodes.join(", ")}`}. The model is not asked now.`;
     case "running":
       if (!view.knowsRuns && view.mayRun !== undefined) return html`${mayRunText(view.mayRun)}`;
-      return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
+      return html`A run is running${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
     case "silent":
       if (view.history.length > 0)
         return step?.next.includes("summarize")
@@ -341,7 +341,7 @@ const REDUCED: Readonly<Record<Rung, string>> = {
   shortened: "it was too long, so a part of it is sent",
   counted: "the provider has refused more of something, such as pictures or calls",
   described: "sentences stand in the place of pictures and files that the provider has refused",
-  strict: "it has the form that all providers accept",
+  strict: "all providers accept it",
   retold: "one text tells what lies before the current turn",
 };
 

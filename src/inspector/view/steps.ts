@@ -68,7 +68,7 @@ export function requestAt(
 }
 
 /**
- * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking
+ * Whether the model was asked with these messages, or will be when the thread continues. Its node can end without asking
  * it, for example because a summary is due.
  *
  * @param after The run's next step; undefined if there is none, or if it was not read.

@@ -35,7 +35,7 @@ import {
  * toModelInput}, so it takes the same options. It is slower, because it reads the whole history each time. The history
  * does not change.
  *
- * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not accept.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts

@@ -115,7 +115,7 @@ class Projection implements Follower {
   }
 
   /**
-   * Whether the provider does not take a system message in its place. The formed messages decide again, because those
+   * Whether the provider does not accept a system message in its place. The formed messages decide again, because those
    * around it may have been left out.
    */
   misplacesSystem(): boolean {

@@ -95,7 +95,7 @@ function least(...numbers: readonly (number | undefined)[]): number | undefined 
 }
 
 /*
- * Splits a message with more calls than its provider takes. Each part has its calls' results.
+ * Splits a message with more calls than its provider accepts. Each part has its calls' results.
  */
 
 function withSplitCalls(conversation: Conversation, most: number): Conversation {

@@ -93,12 +93,12 @@ export function faultOfMedia(shown: ShownMedia, limits: MediaLimits): string | u
   if (limits.types !== undefined && type !== undefined && !limits.types.includes(type))
     return "the provider of the model does not read this type";
   if (limits.mostCharacters !== undefined && media.data.length > limits.mostCharacters)
-    return `the provider of the model takes at most ${sizeText(limits.mostCharacters * BYTES_PER_CHARACTER)}`;
+    return `the provider of the model accepts at most ${sizeText(limits.mostCharacters * BYTES_PER_CHARACTER)}`;
   const { width = 0, height = 0 } = found ?? {};
   if (width === 0 || height === 0) return undefined;
   const [least, most] = [Math.min(width, height), Math.max(width, height)];
   if (limits.mostPixels !== undefined && most > limits.mostPixels)
-    return `the provider of the model takes at most ${limits.mostPixels} pixels on a side`;
+    return `the provider of the model accepts at most ${limits.mostPixels} pixels on a side`;
   if (limits.leastPixels !== undefined && least < limits.leastPixels)
     return `the provider of the model wants at least ${limits.leastPixels} pixels on a side`;
   return undefined;

@@ -31,7 +31,7 @@ export function isProviderTool(value: unknown): value is ProviderTool {
 /** Later rooms are asked first: some of their tools look like OpenAI's. */
 const MAKERS = PROVIDERS.toReversed().flatMap(({ tools = [] }) => tools);
 
-/** @throws InvalidToolError for another provider's tool. An unknown provider takes every tool. */
+/** @throws InvalidToolError for another provider's tool. An unknown provider accepts every tool. */
 function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
   // This host may pass a tool on to any provider.
   if (dialectNamed(dialect).makers.length === 0) return;

@@ -31,7 +31,7 @@ export const TEXT_FIELDS: HistoryRule = {
 export const CACHE_MARKS: HistoryRule = {
   name: "cache-marks",
   about: "content",
-  meaning: "More blocks have a mark for the prompt cache than the provider takes.",
+  meaning: "More blocks have a mark for the prompt cache than the provider accepts.",
   find: (messages, { most }) => {
     const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
     const index = marks[most?.marks ?? marks.length];

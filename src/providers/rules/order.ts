@@ -195,13 +195,13 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
 }
 
 /*
- * System messages in places where a provider takes none. All of them go to the front.
+ * System messages in places where a provider accepts none. All of them go to the front.
  */
 
 const SYSTEM: HistoryRule = {
   name: "system-position",
   about: "order",
-  meaning: "A system message stands where the provider takes none.",
+  meaning: "A system message stands where the provider accepts none.",
   find: (messages, dialect) => {
     const index = misplacedSystem(
       messages.map(({ message }) => message),
@@ -214,7 +214,7 @@ const SYSTEM: HistoryRule = {
 const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
 
 /**
- * The place of the first system message where the provider takes none. -1 if there is none.
+ * The place of the first system message where the provider accepts none. -1 if there is none.
  *
  * @param modelId Undefined: some model of the provider takes it. Empty: the model is unknown.
  */

@@ -391,7 +391,7 @@ export function markReduced<Message extends BaseMessage>(
  * Tells clients what a request lacks.
  */
 
-/** Tells what the model does not get, because its provider takes none or the request would be too long. */
+/** Tells what the model does not get, because its provider accepts none or the request would be too long. */
 export function reportChanges(
   { changes, describedIn }: FittedInput,
   { maxTokens }: InputForm,

@@ -31,7 +31,7 @@ interface RunAccess {
   readonly guarded?: GuardedThread | undefined;
 }
 
-/** The view of a checkpointer for one run, in the run's order: it begins, goes on, and ends. */
+/** The view of a checkpointer for one run, in the run's order: it begins, continues, and ends. */
 export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckpointSaver | undefined> {
   /** What the run can know about its thread. */
   readonly checkpoints: WatchedCheckpoints;
@@ -145,7 +145,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   }
 
   /*
-   * The run goes on, and saves its checkpoints.
+   * The run continues, and saves its checkpoints.
    */
 
   /** Where the run's own graph saves its checkpoints. */

@@ -388,7 +388,7 @@ const PROMPTS = {
       "Where there is a summary so far, fold it in. Write in the language of the conversation, as short as that allows, and nothing but the summary.",
     ].join("\n"),
     question:
-      "Write this summary now, of all that stands before this message. Do not go on with the conversation, and call no tool.",
+      "Write this summary now, of all that stands before this message. Do not continue the conversation, and call no tool.",
     previous: "The summary so far:",
     transcript: "The conversation since:",
   },

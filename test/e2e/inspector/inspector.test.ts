@@ -132,7 +132,7 @@ describe("a thread in trouble on the server", () => {
     expect(await told(thread.id)).toMatchObject(TOLD.busy);
     const page = await get(`/tether/threads/${thread.id}`);
     expect(page.headers.get("refresh")).toBe("5");
-    expect(await page.text()).toMatch(/A run goes on: tools\. This step began .*this is the thread at/);
+    expect(await page.text()).toMatch(/A run is running: tools\. This step began .*this is the thread at/);
     await thread.client.runs.cancel(thread.id, run, true);
     expect(await told(thread.id)).toMatchObject(TOLD.cancelled);
     await thread.send("hello");

@@ -60,7 +60,7 @@ describe("the name of an agent", () => {
 
   it.each(["", "my agent", "a".repeat(65), 7])("is not %j", (name) => {
     expect(() => createAgentGraph({ model: "offline:", name: name as string })).toThrow(
-      "Expected `name` to be a text of 1 to 64 letters, digits, `_` and `-`",
+      "Expected `name` to be a string of 1 to 64 letters, digits, `_` and `-`",
     );
   });
 });

@@ -195,7 +195,7 @@ describe("Ids that a provider refuses in a thread because they occur twice", () 
     expect(validateHistory(input, "kimi")).toEqual([]);
   });
 
-  it("are derived where the provider does not take such a form", () => {
+  it("are derived where the provider does not accept such a form", () => {
     for (const id of idsOf(["functions.bash:0", "functions.bash:0"], "mistral"))
       expect(id).toMatch(/^[a-z0-9]{9}$/i);
     expect(idsOf(["call_a", "call_a"], "kimi")[1]).toMatch(/^[0-9a-f]{9}$/);
