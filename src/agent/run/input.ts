@@ -1,5 +1,5 @@
 /**
- * The door: it reads and checks what a client sends as a run's input or a thread's update. What a parent graph passes
+ * Reads and checks what a client sends as a run's input or a thread's update. What a parent graph passes
  * to a subgraph does not come here, nor do messages from middleware and tools.
  */
 

@@ -28,7 +28,7 @@ export function isProviderTool(value: unknown): value is ProviderTool {
   return type === undefined && name === undefined && fields.length === 1 && fields.every(isPlainObject);
 }
 
-/** Later rooms are asked first: some of their tools look like OpenAI's. */
+/** Later makers are asked first: some of their tools look like OpenAI's. */
 const MAKERS = PROVIDERS.toReversed().flatMap(({ tools = [] }) => tools);
 
 /** @throws InvalidToolError for another provider's tool. An unknown provider accepts every tool. */
@@ -196,7 +196,7 @@ export function canFormat(model: BaseChatModel, wanted: WantedFormat, hasTools: 
   return FORMATS[dialectOf(model)]?.isKept?.(wanted, hasTools) === true;
 }
 
-/** What the rooms have for each dialect. */
+/** What the makers have for each dialect. */
 function byDialect<Field extends "formats" | "forcedCall" | "promptCache">(
   field: Field,
 ): NonNullable<Provider[Field]> {

@@ -14,8 +14,8 @@ import { geminiModels } from "../makers/gemini/dialect.js";
 import { mistralModels } from "../makers/mistral/dialect.js";
 import { openaiModels } from "../makers/openai/dialect.js";
 
-/** The models that get a room's dialects. */
-interface RoomModels {
+/** The models that get a maker's dialects. */
+interface MakerModels {
   /** Its clients' dialects, by `_llmType`. */
   readonly clients?: Readonly<Record<string, DialectName>>;
   /** The `_llmType` of clients with OpenAI's protocol. They serve many hosts, and the host tells the dialect. */
@@ -26,8 +26,8 @@ interface RoomModels {
   readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
 }
 
-/** From the general to the particular. If two rooms know the same name, the later one is right. */
-const ROOMS: readonly RoomModels[] = [
+/** From the general to the particular. If two makers know the same name, the later one is right. */
+const MAKERS: readonly MakerModels[] = [
   openaiModels,
   deepseekModels,
   dashscopeModels,
@@ -41,16 +41,16 @@ const ROOMS: readonly RoomModels[] = [
 /** By the `_llmType` of LangChain's clients. */
 const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ["offline", "openai"],
-  ...ROOMS.flatMap(({ clients = {} }) => Object.entries(clients)),
+  ...MAKERS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
 /** Clients with OpenAI's protocol, which many hosts use. */
 export const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
-  ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
+  MAKERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
-const HOSTS = ROOMS.flatMap(({ hosts = [] }) => hosts);
-const HOSTED_MODELS = ROOMS.flatMap(({ hostedModels = [] }) => hostedModels);
+const HOSTS = MAKERS.flatMap(({ hosts = [] }) => hosts);
+const HOSTED_MODELS = MAKERS.flatMap(({ hostedModels = [] }) => hostedModels);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = /* @__PURE__ */ forAllCopies("made-for", () => new WeakMap<object, DialectName>());

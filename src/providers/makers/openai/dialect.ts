@@ -141,7 +141,7 @@ export const responsesCompatible = {
   refusedFields: [],
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const openaiModels = {
   clientsOfAnyHost: ["openai", "azure_openai"],
   // The regions have names such as `eu.api.openai.com`.
