@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { createGraphStore, diagnoseThread, type FindingCode, planRepair } from "../../src/doctor.js";
-import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import type { DialectName } from "../../src/index.js";
 import { BROKEN_HISTORIES } from "../support/broken-histories.js";
 import { refusalsOf } from "../support/deployment/strict-worker.js";
 import { ai, human, result } from "../support/make-messages.js";

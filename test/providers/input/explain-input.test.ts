@@ -1,12 +1,12 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { InvalidMessageError, InvalidSettingError } from "../../../src/errors.js";
 import {
   explainInput,
   type InputReason,
   type ModelInputOptions,
   toModelInput,
 } from "../../../src/history.js";
+import { InvalidMessageError, InvalidSettingError } from "../../../src/index.js";
 import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
 import { rowsOf } from "../../support/test-tools.js";
 

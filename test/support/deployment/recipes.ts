@@ -12,7 +12,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import type { FindingCode } from "../../../src/doctor/finding.js";
+import type { FindingCode } from "../../../src/doctor.js";
 import { nested } from "../foreign-values.js";
 import type { AgentName } from "./agents.js";
 import type { Driver } from "./driver.js";
