@@ -28,9 +28,9 @@ import {
   undo,
 } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
-import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { approve, asInput } from "../support/approval-graph.js";
 import { allOf } from "../support/async.js";
+import { replaceMethods } from "../support/internals.js";
 import { ai, human, removal, result } from "../support/make-messages.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { mortalSaver } from "../support/mortal-saver.js";
