@@ -8,10 +8,10 @@
 
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { transform } from "esbuild";
-import { type OutputOptions, type Plugin, rollup } from "rollup";
+import { type OutputOptions, type Plugin, type PreRenderedChunk, rollup } from "rollup";
 import { dts } from "rollup-plugin-dts";
 import { REPOSITORY, runCommand } from "./check-package/run-command.js";
 
@@ -42,6 +42,15 @@ const withoutComments: Plugin = {
   renderChunk: async (code) => (await transform(code)).code,
 };
 
+/** What is loaded by itself has its own name. What several entries share is named after the parts of `src` that are in it. */
+function partsIn(folder: string, { name, isDynamicEntry, moduleIds }: PreRenderedChunk): string {
+  if (isDynamicEntry) return name;
+  const own = moduleIds.filter((id) => id.startsWith(folder)).map((id) => relative(folder, id).split(sep));
+  const parts = new Set(own.flatMap(([part = "", ...rest]) => (rest.length > 0 ? [part] : [])));
+  if (parts.size > 1) parts.delete("shared");
+  return [...parts].sort().join("-") || "errors";
+}
+
 async function write(
   folder: string,
   entries: readonly string[],
@@ -63,8 +72,7 @@ async function write(
     dir: DIST,
     entryFileNames: `[name].${to}`,
     // Declarations do not have the same parts as the code.
-    chunkFileNames: ({ name }) =>
-      name.endsWith(".d") ? `types/${name.slice(0, -2)}.${to}` : `chunks/${name}.${to}`,
+    chunkFileNames: (chunk) => `${from === "d.ts" ? "types" : "chunks"}/${partsIn(folder, chunk)}.${to}`,
     minifyInternalExports: false,
     hoistTransitiveImports: false,
     ...output,

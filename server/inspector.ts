@@ -15,7 +15,7 @@ import { readSettings } from "./settings.js";
 const SERVED_GRAPH = "agent";
 
 /** @param hasUsers Whether the server has users. Without them the inspector answers only programs on this machine. */
-export function serveInspector(environment: Environment, hasUsers: boolean): InspectorHandler {
+export function mountInspector(environment: Environment, hasUsers: boolean): InspectorHandler {
   let reading: Promise<RequestSettings> | undefined;
   return createInspector({
     isProtected: hasUsers,

@@ -1,5 +1,5 @@
 /**
- * The entry `langgraph-tether/doctor`: finds, explains and mends broken threads where they are stored. It needs Node.
+ * The entry `langgraph-tether/doctor`: finds, explains and repairs broken threads where they are stored. It needs Node.
  * The command line `langgraph-tether` is built on it.
  */
 

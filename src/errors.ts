@@ -241,7 +241,7 @@ export class ThreadConflictError extends TetherError {
    */
   readonly checkpointId: string | undefined;
   /**
-   * Whether the thread has this run's input. If so, do not send it again: the run that goes on in the thread continues
+   * Whether the thread has this run's input. If so, do not send it again: the run that is running in the thread continues
    * from `checkpointId`.
    */
   readonly isInThread: boolean;

@@ -250,7 +250,7 @@ const refusals: readonly Refusal[] = [
   {
     call: root.createModel,
     given: [7],
-    says: "Expected `name` to be a text such as `openai:gpt-4o-mini`, got `7`.",
+    says: "Expected `name` to be a string such as `openai:gpt-4o-mini`, got `7`.",
   },
   { call: root.cachedCreateModel, given: [{ models: 3 }], says: "Expected `make` to be a function" },
   {

@@ -14,8 +14,8 @@ import { measureRounds, median, type Suite, timeOfCall } from "../suite.js";
 const SIZES = [1_000, 10_000];
 const CALLS = 20;
 const POLICY = {
-  maxTokens: 1e9,
-  maxMessages: 0,
+  maxTokensBeforeSummary: 1e9,
+  maxMessagesBeforeSummary: 0,
   messagesToKeep: 20,
   tokensToKeep: undefined,
   toolTokens: 0,

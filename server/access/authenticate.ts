@@ -90,7 +90,7 @@ async function userOfToken(
   verifyToken: VerifyToken | undefined,
   refuse: (message: string) => HTTPException,
 ): Promise<string> {
-  if (verifyToken === undefined) throw refuse("This server takes API keys, not tokens.");
+  if (verifyToken === undefined) throw refuse("This server accepts API keys, not tokens.");
   try {
     return await verifyToken(token);
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import { Hono } from "hono";
 import { access, serverSettings } from "../access/access.js";
-import { serveInspector } from "../inspector.js";
+import { mountInspector } from "../inspector.js";
 import {
   guardAssistants,
   guardProtocol,
@@ -28,5 +28,5 @@ if (access.kind === "users") {
   for (const route of RUN_STREAM_ROUTES) app.use(route, guardRunOfThread);
   for (const route of RUN_ROUTES) app.use(route, guardAssistants);
 }
-const inspector = serveInspector(process.env, access.kind === "users");
+const inspector = mountInspector(process.env, access.kind === "users");
 for (const path of ["/tether.json", "/tether/*"]) app.all(path, ({ req, env }) => inspector(req.raw, env));

@@ -62,7 +62,7 @@ export const refuseSocket: Handler = () => {
   });
 };
 
-/** Refuses to delete a run that goes on, or what it needs. Runs that wait can be deleted. */
+/** Refuses to delete a run that is running, or what it needs. Runs that wait can be deleted. */
 export const refuseWhileRunning: Handler = async (context, next) => {
   const { thread, run, assistant } = context.req.param();
   const { runs } = await clientOfThisServer(context.req.raw);
@@ -74,7 +74,7 @@ export const refuseWhileRunning: Handler = async (context, next) => {
     const running = await runs.list(id, { status: "running" }).catch(() => []);
     if (running.some((each) => (run ?? each.run_id) === each.run_id && !isCutOff(each)))
       throw new HTTPException(409, {
-        message: `A run of the thread ${id} goes on. Cancel it, or wait until it has ended, and try again.`,
+        message: `A run of the thread ${id} is running. Cancel it, or wait until it has ended, and try again.`,
       });
   }
   await next();

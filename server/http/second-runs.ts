@@ -15,7 +15,7 @@ const LATEST = { checkpoint_id: null, checkpoint_map: null };
  * By default the server refuses the second run, and a user's message is lost. Here it waits for the first one, as in
  * `createAgentGraph`. A run from a checkpoint would not have what the first one does until its end, so it cancels the
  * first one. agent-chat-ui sends such a run after its "Cancel", which only stops reading. An answer waits anyway: the
- * run that goes on may be doing what an earlier click approved.
+ * run that is running may be doing what an earlier click approved.
  *
  * A run that names no checkpoint begins on the latest. Without the null, the development server would begin it on the
  * checkpoint that an earlier run of the thread has named.

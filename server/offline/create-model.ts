@@ -1,11 +1,11 @@
 /** The served graph's models. Its offline model understands questions in words. */
 
-import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
 import {
   type CreateModel,
   createModel,
   readingEnvironment,
 } from "../../src/providers/models/create-model.js";
+import { OfflineChatModel } from "../../src/providers/offline/offline-chat-model.js";
 import { QUESTIONS } from "./questions.js";
 
 export const createServedModel: CreateModel = readingEnvironment(async (name) =>

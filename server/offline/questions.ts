@@ -19,7 +19,7 @@ const SUM = String.raw`(?<words>[\d(-][\d.() ]*[-+*/^%×÷][\d.+*/^%()×÷ -]*[\
 const BEGIN = String.raw`(?:^|[.,;!?，。；！？\n]|\band\b|\balso\b) {0,3}(?:please )?`;
 const CITY = String.raw`(?<words>(?!and\b)\p{L}[\p{L}'’-]*(?: (?!and\b|now\b|today\b|right\b|please\b)\p{L}[\p{L}'’-]*){0,3})`;
 
-/** What a user says, with the tool and argument for its words. A note goes on to the end of the text. */
+/** What a user says, with the tool and argument for its words. A note continues to the end of the text. */
 const PHRASES: readonly (readonly [says: RegExp, tool: string, argument: string])[] = [
   [phrase(`(?:what is|what['’]s|how much is|calculate|compute|计算) ?${SUM}`), "calculator", "input"],
   [phrase(`^ ?${SUM}[ ?=]{0,3}$`), "calculator", "input"],

@@ -15,7 +15,7 @@ import { amount } from "../shared/text.js";
 import { hasMethods, isRecord } from "../shared/values.js";
 import type { ThreadReport } from "./finding.js";
 import { DIAGNOSE_RULES, type DiagnoseOptions, reportOn } from "./findings.js";
-import { placeOf, storeRule, type ThreadPlace } from "./graph-store.js";
+import { storeRule, storeThreadOf, type ThreadPlace } from "./graph-store.js";
 import { planFor, type RepairPlan, type RepairStep, type SkipReason, skipOf } from "./plan.js";
 import {
   isEntry,
@@ -28,11 +28,11 @@ import {
   errorText,
   hashList,
   type StoredThread,
+  storedListOf,
   type ThreadRef,
   type ThreadStore,
   type ThreadWrite,
   toStoredJson,
-  valuesOf,
 } from "./thread-store.js";
 
 /** What became of one thread's repair. */
@@ -142,7 +142,7 @@ export async function applyRepair(
   checkSettings(given, APPLY_RULES, "options");
   const { receipt, now = () => new Date(), ...options } = given;
   checkGiven("receipt", receipt, receiptRule);
-  const { store, ref } = placeOf(place);
+  const { store, ref } = storeThreadOf(place);
   // If the process dies in between, a second run finishes the work: a written thread needs no repair, and any other
   // gets the same plan.
   const { threadId, namespace, checkpointId } = plan;
@@ -219,7 +219,7 @@ async function writeList(
     return failed(`${before}The thread cannot be read back: ${thread}`);
   }
   const { checkpointId = null, content } = thread;
-  if (hashList(valuesOf(thread) ?? []) === hash)
+  if (hashList(storedListOf(thread) ?? []) === hash)
     return { outcome: "written", checkpointId, error: null, thread };
   const reason =
     "reason" in content
@@ -322,7 +322,7 @@ async function undoOne(
     const thread = await store.read(ref);
     const skip = skipOf(thread);
     if (skip !== undefined) return { ...base, kind: "skipped", ...skip };
-    const list = valuesOf(thread) ?? [];
+    const list = storedListOf(thread) ?? [];
     if (hashList(list) === beforeHash) return { ...base, kind: "unchanged" };
     // The messages since the repair. If the repaired ones are no longer at the beginning, the thread is refused.
     const isRepaired = hashList(list.slice(0, afterLength)) === afterHash;

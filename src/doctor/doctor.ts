@@ -5,7 +5,7 @@ import { checkSettings } from "../shared/check-settings.js";
 import { isRecord } from "../shared/values.js";
 import type { ThreadReport } from "./finding.js";
 import { DIAGNOSE_RULES, type DiagnoseOptions, reportOn } from "./findings.js";
-import { hintAtPlace, isPlace, placeOf, type ThreadPlace } from "./graph-store.js";
+import { hintAtPlace, isPlace, storeThreadOf, type ThreadPlace } from "./graph-store.js";
 import { PLAN_RULES, type PlanOptions, planFor, type RepairPlan } from "./plan.js";
 import type { StoredThread } from "./thread-store.js";
 
@@ -89,7 +89,7 @@ export function planRepair(
 }
 
 async function readThread(place: ThreadPlace): Promise<StoredThread> {
-  const { store, ref } = placeOf(place);
+  const { store, ref } = storeThreadOf(place);
   return store.read(ref);
 }
 

@@ -4,7 +4,7 @@ import { type AIMessage, BaseMessage, RemoveMessage, type ToolMessage } from "@l
 import { type Call, callBlockOf, isAIMessage } from "../history/call.js";
 import { type Group, groupMessages, placeOfCall } from "../history/group.js";
 import { copyMessage, deriveId, isDerivedId } from "../history/message.js";
-import { issueOfShape, mendMessage, type ShapeIssue } from "../history/message-shape.js";
+import { issueOfShape, repairMessage, type ShapeIssue } from "../history/message-shape.js";
 import type { UnansweredCall } from "../history/open-calls.js";
 import { convertMessage, listOf } from "../history/read-messages.js";
 import { callIdOf, isPlaceholder, isResult } from "../history/result.js";
@@ -13,7 +13,7 @@ import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { type RecoveredCall, recover } from "../threads/ended-runs/ended-runs.js";
-import { type StoredThread, valuesOf, withoutUndefined } from "./thread-store.js";
+import { type StoredThread, storedListOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. One without a result is left open, because the caller may still answer it. */
 export interface OpenCall extends Omit<RecoveredCall, "remains"> {
@@ -96,7 +96,7 @@ export function examineThread(
     list,
     groups,
     openCalls,
-    // A message that must be mended gets usable calls anyway.
+    // A message that must be repaired gets usable calls anyway.
     unsentCalls: unsentCallsIn(groups).filter(
       ({ group }) => list.byMessage.get(group.head)?.issue === undefined,
     ),
@@ -173,10 +173,10 @@ function misplacedIn(groups: readonly Group[]): ReadonlySet<ToolMessage> {
 /** A message of a stored list. */
 interface ReadMessage {
   readonly message: BaseMessage;
-  /** The value in the list. A repair writes it back as it is, unless the message had to be mended. */
+  /** The value in the list. A repair writes it back as it is, unless the message had to be repaired. */
   readonly value: unknown;
   readonly index: number;
-  /** What is wrong with its shape; undefined for a sound message. Then `message` is the mended one. */
+  /** What is wrong with its shape; undefined for a sound message. Then `message` is the repaired one. */
   readonly issue: ShapeIssue | undefined;
 }
 
@@ -198,9 +198,9 @@ export function readList(values: readonly unknown[]): ReadList {
       continue;
     }
     const issue = issueOf(converted);
-    const mended = issue === undefined ? converted : mendMessage(converted);
+    const repaired = issue === undefined ? converted : repairMessage(converted);
     // A list can hold one instance twice. Here each counts as its own message.
-    const message = byMessage.has(mended) ? copyMessage<BaseMessage>(mended, {}) : mended;
+    const message = byMessage.has(repaired) ? copyMessage<BaseMessage>(repaired, {}) : repaired;
     const read = { message, value, index, issue };
     messages.push(read);
     byMessage.set(message, read);
@@ -213,7 +213,7 @@ export function readList(values: readonly unknown[]): ReadList {
  * completions.
  */
 export function isOfOthers(thread: StoredThread): boolean {
-  const values = valuesOf(thread) ?? [];
+  const values = storedListOf(thread) ?? [];
   const isChat = (value: unknown) =>
     thread.openTasks === undefined && !isOfOtherApi(value) && convertMessage(value) !== undefined;
   return values.length > 0 && !values.some((value) => isOfLangChain(value) || isChat(value));
@@ -272,7 +272,7 @@ function issueOf(message: BaseMessage): ShapeIssue | undefined {
   return isOfStorage && issue.expectation !== DEPTH_DEMAND ? undefined : issue;
 }
 
-/** What the list stores for a message: the original, unless it had to be mended. */
+/** What the list stores for a message: the original, unless it had to be repaired. */
 export function storedValueOf(message: BaseMessage, { byMessage }: ReadList): unknown {
   const read = byMessage.get(message);
   return read === undefined || read.issue !== undefined ? message : read.value;

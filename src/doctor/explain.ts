@@ -28,8 +28,8 @@ export interface Reason {
   readonly providerSays: string | null;
   /** How well it is known that the provider refuses this. */
   readonly grade: Grade;
-  /** What mends it. One sentence. */
-  readonly mend: string;
+  /** What repairs it. One sentence. */
+  readonly repair: string;
 }
 
 /** A response to a reduced input: its provider had refused another one, or it was too long. */
@@ -60,7 +60,7 @@ const CLOSE =
 const AT_REQUEST =
   "Send `toModelInput(messages, { dialect })` in place of the messages. The stored list can stay as it is.";
 
-const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
+const REPAIRS: Readonly<Partial<Record<RuleName, string>>> = {
   "missing-result": CLOSE,
   "orphan-result":
     "Take the result out, or put the message with its call back before it. It is left by a cut of the history between a call and its result.",
@@ -70,7 +70,7 @@ const MENDS: Readonly<Partial<Record<RuleName, string>>> = {
 };
 
 /**
- * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what mends
+ * Says why a provider would refuse a list of messages: the rule, the provider's error in its own words, and what repairs
  * it. It asks no provider.
  *
  * @param given Messages, exactly as they are sent: in the form of LangChain, a state or chat completions.
@@ -113,14 +113,14 @@ export function explain(
       callIds: isAboutPairing(rule) ? ids : [],
       providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0]),
       grade,
-      mend: MENDS[rule] ?? AT_REQUEST,
+      repair: REPAIRS[rule] ?? AT_REQUEST,
     }),
   );
   const reduced = messages.flatMap((message, index): readonly ReducedRequest[] => {
     const rungs = rungsIn(helpOf(message));
     return rungs.length === 0 ? [] : [{ index, messageId: message.id ?? null, rungs }];
   });
-  const text = [textOf(reasons, known, messages.length), ...reduced.map(reducedText)].join("\n\n");
+  const text = [reportText(reasons, known, messages.length), ...reduced.map(reducedText)].join("\n\n");
   return { schemaVersion: 1, dialect, refused: reasons.length > 0, reasons, reduced, text };
 }
 
@@ -153,20 +153,20 @@ function reducedText({ index, rungs }: ReducedRequest): string {
 }
 
 /** @param dialect Undefined: nobody knows who gets the messages. */
-function textOf(reasons: readonly Reason[], dialect: DialectName | undefined, length: number): string {
+function reportText(reasons: readonly Reason[], dialect: DialectName | undefined, length: number): string {
   const given = `${length === 1 ? "this" : "these"} ${amount(length, "message")}`;
   if (reasons.length === 0)
     return dialect === undefined
       ? `No rule of pairing refuses ${given}. ${UNTOLD}`
       : `${dialect}: no known rule refuses ${given}.`;
-  const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, mend }) =>
+  const parts = reasons.map(({ rule, code, meaning, index, callIds, providerSays, grade, repair }) =>
     [
       `messages[${index}]  ${code}${code.endsWith(rule) ? "" : ` (${rule})`}`,
       `  ${meaning}${callIds.length === 0 ? "" : ` Calls: ${callIds.map((id) => printableLine(id) || "(no id)").join(", ")}.`}`,
       providerSays === null
         ? "  No report quotes the provider's error for this."
         : `  The provider answers${grade === "confirmed" ? "" : `, according to its ${grade === "source" ? "source" : "documentation"}`}: ${printableLine(providerSays)}`,
-      `  ${mend}`,
+      `  ${repair}`,
     ].join("\n"),
   );
   const sections = [...new Set(reasons.map(({ rule }) => `#${rule}`))].join(", ");

@@ -63,11 +63,11 @@ export type Severity = "error" | "warning" | "info";
  * - `close`: a placeholder is put after a call without a result, and says why there is none.
  * - `move`: a message goes to another place.
  * - `take-out`: a message leaves the list. The receipt keeps it.
- * - `mend`: a message is replaced by one that can be read and sent.
+ * - `rewrite`: a message is replaced by one that can be read and sent.
  * - `replace`: a placeholder, or a result that a client made up, gives way to the real result.
  * - `unbrick`: the thread is written again without a removal of an unknown message, so that its own graph can read it.
  */
-export type RepairStepKind = "recover" | "close" | "move" | "take-out" | "mend" | "replace" | "unbrick";
+export type RepairStepKind = "recover" | "close" | "move" | "take-out" | "rewrite" | "replace" | "unbrick";
 
 /**
  * What ends a finding: what a repair does, or
@@ -160,7 +160,7 @@ const DESCRIPTIONS: Readonly<Record<FixKind, string>> = {
   close: "Write a result that says why there is none.",
   "take-out": "Take the message out of the thread, and keep it in the receipt.",
   move: "Move the result to its call.",
-  mend: "Replace the message by one that can be read.",
+  rewrite: "Replace the message by one that can be read.",
   replace: "Put the result that the tool returned in place of one that was made up.",
   unbrick: "Write the thread again, so that its own graph can read it.",
   "at-request":

@@ -19,7 +19,7 @@ import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
 import { OWN_PATCH } from "./shown-state.js";
-import { type StoredThread, threadOfList, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, threadOfList } from "./thread-store.js";
 
 /** The options of `diagnoseThread`. */
 export interface DiagnoseOptions {
@@ -45,7 +45,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
   const { dialect = "auto" } = options;
   if (dialect !== "auto") dialectNamed(dialect);
   const { threadId, namespace, checkpointId, status, content } = thread;
-  const values = valuesOf(thread);
+  const values = storedListOf(thread);
   const findings = [...stateFindings(thread)];
   let tokens: number | null = null;
   const isSkipped = status === "busy" || isOfOthers(thread) || hasNoList(thread);
@@ -89,7 +89,7 @@ export function worstOutcome(...outcomes: readonly ThreadReport["outcome"][]): T
   return OUTCOMES.find((one) => outcomes.includes(one)) ?? "sound";
 }
 
-/** Whether later runs of the thread go on with this state: one with a colon in its namespace belongs to one task. */
+/** Whether later runs of the thread continue with this state: one with a colon in its namespace belongs to one task. */
 export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boolean =>
   !namespace.includes(":");
 
@@ -166,7 +166,7 @@ function hasNoList({ content, otherChannels }: StoredThread): boolean {
 /** The state's channels with messages. */
 function listsOf(thread: StoredThread) {
   const { channel = "messages", otherLists = [] } = thread;
-  const own = { channel, length: valuesOf(thread)?.length ?? 0 };
+  const own = { channel, length: storedListOf(thread)?.length ?? 0 };
   const others = otherLists.map(({ channel, messages }) => ({ channel, length: messages.length }));
   return [own, ...others].filter(({ length }) => length > 0);
 }
@@ -204,7 +204,7 @@ function formFindings({ messages, foreign }: Examination["list"], isBricked: boo
     const code = issue.expectation === DEPTH_DEMAND ? "content/too-deep" : "content/shape";
     const evidence = `\`${issue.path}\` must be ${issue.expectation}.`;
     const messageId = message.id ?? idIn(value) ?? null;
-    return finding(code, isBricked ? "error" : "warning", evidence, "mend", { index, messageId });
+    return finding(code, isBricked ? "error" : "warning", evidence, "rewrite", { index, messageId });
   });
   return [...ofForeign, ...ofShape];
 }
@@ -214,7 +214,7 @@ const tokensOf = (messages: readonly BaseMessage[]): number =>
 
 function windowFindings(tokens: number, maxTokens: number | undefined): Finding[] {
   if (maxTokens === undefined || tokens <= maxTokens) return [];
-  const evidence = `The messages have about ${tokens} tokens, and the model takes ${maxTokens}.`;
+  const evidence = `The messages have about ${tokens} tokens, and the model accepts ${maxTokens}.`;
   return [finding("size/window", "error", evidence, "at-request")];
 }
 
@@ -233,25 +233,25 @@ function callAndRuleFindings(
   const sent = thread.openTasks === undefined ? messages : [...messages, new HumanMessage("…")];
   const judging = known ?? "openai";
   const violations = validateHistory(sent, judging).filter(({ index }) => index < messages.length);
-  const heals =
-    (thread.mendedBy === "agent" || thread.mendedBy === "middleware") && thread.content.kind === "read";
+  const repairsItself =
+    (thread.repairedBy === "agent" || thread.repairedBy === "middleware") && thread.content.kind === "read";
   const pairing = pairingFindings(found, violations, judging, thread.status === "interrupted");
   const severity = dialect === "auto" ? "warning" : "error";
   const ofRules = known === undefined ? [] : ruleFindings(found, violations, known, severity);
   const isList = thread.openTasks === undefined && thread.nodesBefore === undefined;
-  const told = heals
-    ? pairing.map(asHealing)
+  const told = repairsItself
+    ? pairing.map(asRepaired)
     : isList || thread.content.kind !== "read"
       ? pairing
       : pairing.map(asOfNodes(thread, found));
   return [...told, ...ofRules].sort((one, other) => (one.index ?? -1) - (other.index ?? -1));
 }
 
-/** What the next message mends, whatever a provider would say about the list as it is. */
-function asHealing(found: Finding): Finding {
-  const isMended = found.code.startsWith("pairing/") && found.code !== "pairing/reused-id";
-  const evidence = `${found.evidence} The graph mends this when the next message comes.`;
-  return isMended ? { ...found, severity: "info", ...UNSAID, evidence } : found;
+/** What the next message repairs, whatever a provider would say about the list as it is. */
+function asRepaired(found: Finding): Finding {
+  const isRepairedByGraph = found.code.startsWith("pairing/") && found.code !== "pairing/reused-id";
+  const evidence = `${found.evidence} The graph repairs this when the next message comes.`;
+  return isRepairedByGraph ? { ...found, severity: "info", ...UNSAID, evidence } : found;
 }
 
 /**
@@ -260,10 +260,10 @@ function asHealing(found: Finding): Finding {
  * saved.
  */
 function asOfNodes(
-  { nodesBefore = [], mendedBy }: StoredThread,
+  { nodesBefore = [], repairedBy }: StoredThread,
   { openCalls, list }: Examination,
 ): (found: Finding) => Finding {
-  if (nodesBefore.length === 0 && mendedBy !== undefined) return (found) => found;
+  if (nodesBefore.length === 0 && repairedBy !== undefined) return (found) => found;
   const isPatching = nodesBefore.includes(OWN_PATCH);
   const answered = new Set(
     list.messages.flatMap(({ message }) => (isResult(message) ? callIdOf(message) : [])),
@@ -355,7 +355,7 @@ function pairingFindings(
       const sends = isSentRaw ? "send them as they are" : "send its result, and not the call";
       const evidence = `The arguments of the call${of(call.name)} \`${call.id}\` are not valid JSON. Clients ${sends}.`;
       const fields = about(head, call, [isSentRaw ? "arguments" : "orphan-result"]);
-      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "mend", fields);
+      return finding("content/arguments", isSentRaw ? "warning" : "error", evidence, "rewrite", fields);
     }),
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),

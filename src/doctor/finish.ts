@@ -17,7 +17,7 @@ import { hasMethods } from "../shared/values.js";
 import { threadHead } from "../threads/langgraph/thread-head.js";
 import { lockLost, type ThreadLock, takeLock, withoutWaiting } from "../threads/saver/thread-lock.js";
 import { openGraph } from "./graph-store.js";
-import { mendedBy } from "./shown-state.js";
+import { repairedBy } from "./shown-state.js";
 import type { UnfinishedThread } from "./unfinished.js";
 
 /** The options of `finishThreads`. */
@@ -112,7 +112,7 @@ export function finishThreads(
 ): AsyncGenerator<FinishOutcome> {
   checkSettings(options, RULES, "options");
   const { graph } = openGraph(agent, undefined, "agent");
-  const kind = mendedBy(Object.keys(graph.nodes));
+  const kind = repairedBy(Object.keys(graph.nodes));
   if (!canInvoke(agent) || kind === "nobody")
     throw InvalidSettingError.expected(
       "agent",

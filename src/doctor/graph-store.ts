@@ -77,10 +77,10 @@ import { countThreads, headsOf } from "./heads.js";
 import { listsIn } from "./message-lists.js";
 import {
   ASKING_NODE,
-  mendedBy,
   nodesBeforeModel,
   openTasksOf,
   ranBeforeModel,
+  repairedBy,
   stepTasksOf,
 } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
@@ -135,7 +135,7 @@ export interface GraphStoreOptions {
  * import { createAgentGraph } from "langgraph-tether";
  * import { createGraphStore, diagnoseThread } from "langgraph-tether/doctor";
  *
- * const graph = await createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
+ * const graph = createAgentGraph({ model: "offline:", checkpointer: new MemorySaver() });
  * const config = { configurable: { thread_id: "1" } };
  * await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
  * const store = createGraphStore({ graph });
@@ -361,7 +361,7 @@ async function readThread(
     ...lists,
     otherGraph,
     tellsStarts: true,
-    mendedBy: mendedByGraph(ownGraph, checkpoint),
+    repairedBy: repairedByGraph(ownGraph, checkpoint),
     nodesBefore: (ownGraph && nodesBefore) ?? ranBeforeModel(Object.keys(checkpoint.versions_seen)),
   };
 }
@@ -626,18 +626,18 @@ const OF_A_PLACEHOLDER = {
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);
 
-/** Who mends the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
-function mendedByGraph(
+/** Who repairs the thread. Without the graph, only `createAgent`'s nodes and `createAgentGraph`'s channels tell it. */
+function repairedByGraph(
   graph: ForeignGraph | undefined,
   { versions_seen = {}, channel_values = {} }: Partial<Checkpoint>,
-): StoredThread["mendedBy"] {
+): StoredThread["repairedBy"] {
   const nodes = Object.keys(graph?.nodes ?? versions_seen);
   if (graph !== undefined) {
-    const found = mendedBy(nodes);
+    const found = repairedBy(nodes);
     return found === "nobody" && isPairedChannel(graph.channels[MESSAGES]) ? "field" : found;
   }
   if (Object.hasOwn(channel_values, AGENT_CHANNEL)) return "agent";
-  return nodes.includes(ASKING_NODE) ? mendedBy(nodes) : undefined;
+  return nodes.includes(ASKING_NODE) ? repairedBy(nodes) : undefined;
 }
 
 /** Each checkpoint of `createAgentGraph` has a value of it. */
@@ -752,7 +752,7 @@ export function isPlace(value: unknown): value is ThreadPlace {
 }
 
 /** @throws InvalidSettingError if the graph, its config, the store or its reference cannot be used. */
-export function placeOf(place: ThreadPlace): StoreThread {
+export function storeThreadOf(place: ThreadPlace): StoreThread {
   if (!isPlace(place)) throw InvalidSettingError.expected("place", A_PLACE, place, hintAtPlace(place));
   if ("store" in place) {
     const { store, ref } = place;

@@ -5,7 +5,7 @@ import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
 import { type Recovery, recover } from "../threads/ended-runs/ended-runs.js";
 import { leftoversOf, readList } from "./examine.js";
-import { type StoredThread, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf } from "./thread-store.js";
 
 /** Why the next run puts a message into the history. */
 export type Addition = "recovered" | "closed" | "next-message";
@@ -25,7 +25,7 @@ export interface NextHistory {
  * @param next The message that the run begins with; null for a list that is sent as it is.
  */
 export function nextHistoryOf(thread: StoredThread, next: BaseMessage | null = nextMessage()): NextHistory {
-  const stored = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
+  const stored = readList(storedListOf(thread) ?? []).messages.map(({ message }) => message);
   const given = next === null ? stored : [...stored, next];
   const { messages: written, calls } = nextRecovery(thread, given, next !== null);
   // The reducer copies messages that another graph stored in another form.
@@ -71,7 +71,8 @@ export function nextRecovery(
 }
 
 /** Whether LangChain or LangGraph runs the thread. */
-const isOfAgent = ({ mendedBy }: StoredThread): boolean => mendedBy === "middleware" || mendedBy === "nobody";
+const isOfAgent = ({ repairedBy }: StoredThread): boolean =>
+  repairedBy === "middleware" || repairedBy === "nobody";
 
 /** Nobody knows what the user will say. */
 export const nextMessage = (): BaseMessage => new HumanMessage({ id: "next-message", content: "…" });

@@ -2,7 +2,7 @@
 
 import { type BaseMessage, RemoveMessage, type ToolMessage } from "@langchain/core/messages";
 import { withSentCalls } from "../history/change-calls.js";
-import { mendMessage } from "../history/message-shape.js";
+import { repairMessage } from "../history/message-shape.js";
 import { coerceMessage } from "../history/read-messages.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { callIdOf, causeText, isResult } from "../history/result.js";
@@ -18,7 +18,7 @@ import {
   storedValueOf,
 } from "./examine.js";
 import type { RepairStepKind } from "./finding.js";
-import { type StoredThread, toStoredJson, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, toStoredJson } from "./thread-store.js";
 
 /** The options of `planRepair`. */
 export interface PlanOptions {
@@ -37,7 +37,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
   const base = { schemaVersion: 1, threadId, namespace, checkpointId: thread.checkpointId ?? null } as const;
   const skip = skipOf(thread);
   if (skip !== undefined) return { ...base, kind: "skip", ...skip };
-  const before = valuesOf(thread);
+  const before = storedListOf(thread);
   if (before === undefined) return { ...base, kind: "nothing" };
   if (isOfOthers(thread)) return { ...base, kind: "skip", reason: "other-messages", description: OF_OTHERS };
   const found = examineThread(thread, before, options);
@@ -48,7 +48,7 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     if (usable !== message) return usable;
     const value = storedValueOf(message, found.list);
     // The graph did not read what is still serialized, and would not read it again.
-    return content.kind === "bricked" && isSerializedForm(value) ? mendMessage(message) : value;
+    return content.kind === "bricked" && isSerializedForm(value) ? repairMessage(message) : value;
   });
   const steps = stepsOf(found, messages);
   if (content.kind === "bricked") {
@@ -68,8 +68,8 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
 /** Messages that get a result, whose calls are not sent, or that are written anew. */
 function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySet<BaseMessage> {
   const closed = openCalls.filter(({ result }) => result !== undefined).map(({ group }) => group.head);
-  const mended = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
-  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...mended]);
+  const repaired = list.messages.filter(({ issue }) => issue !== undefined).map(({ message }) => message);
+  return new Set<BaseMessage>([...closed, ...unsentCalls.map(({ group }) => group.head), ...repaired]);
 }
 
 /** The list with each message directly followed by its results, in call order. */
@@ -194,7 +194,7 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
     ...fields,
   });
   const takeOut = (message: ToolMessage, why: string): RepairStep => {
-    const description = `A result of ${nameOf(message.name)} is taken out, because ${why}. The receipt keeps it.`;
+    const description = `A result of ${toolName(message.name)} is taken out, because ${why}. The receipt keeps it.`;
     return step("take-out", message, description);
   };
   const told = new Set<BaseMessage>(openCalls.flatMap(({ recovered }) => recovered ?? []));
@@ -207,19 +207,19 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
       if (issue === undefined) return [];
       const { path, expectation } = issue;
       return step(
-        "mend",
+        "rewrite",
         message,
         `The field \`${path}\` is not ${expectation}: what can be read of it is kept.`,
       );
     }),
     ...unsentCalls.map(({ group, call: { id, name } }) => {
-      const description = `The arguments of the call of ${nameOf(name)} are not valid JSON: what can be read of them is kept.`;
-      return step("mend", group.head, description, { callId: id, tool: name });
+      const description = `The arguments of the call of ${toolName(name)} are not valid JSON: what can be read of them is kept.`;
+      return step("rewrite", group.head, description, { callId: id, tool: name });
     }),
     ...orphans.map((message) => takeOut(message, "no call before it has its id")),
     ...duplicates.map((message) => takeOut(message, "its call has another result")),
     ...[...misplaced].map((message) =>
-      step("move", message, `The result of ${nameOf(message.name)} is moved to its call.`),
+      step("move", message, `The result of ${toolName(message.name)} is moved to its call.`),
     ),
     ...openCalls
       .filter(({ result }) => result !== undefined)
@@ -235,7 +235,7 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
 function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: number | undefined): RepairStep {
-  const name = nameOf(call.name);
+  const name = toolName(call.name);
   const [kind, description] =
     recovered === undefined
       ? (["close", `A result is written for the call of ${name}: ${causeText(cause)}`] as const)
@@ -253,7 +253,7 @@ function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: num
   };
 }
 
-function nameOf(tool: string | undefined): string {
+function toolName(tool: string | undefined): string {
   return tool ? `\`${tool}\`` : "a tool without a name";
 }
 

@@ -76,7 +76,7 @@ export interface ReceiptFile extends ReceiptWriter {
  * can read a new file, because it contains the messages.
  *
  * @param path The file. It is made if it does not exist; its folder must exist.
- * @throws InvalidSettingError for a path that is not a text.
+ * @throws InvalidSettingError for a path that is not a string.
  * @throws Error of Node if the file cannot be opened.
  * @example
  * ```ts
@@ -112,7 +112,7 @@ export async function openReceipt(path: string): Promise<ReceiptFile> {
 /**
  * Reads a receipt. A killed process's torn last line is left out: its thread was not written.
  *
- * @throws InvalidSettingError for a path that is not a text, or a file that is not a receipt.
+ * @throws InvalidSettingError for a path that is not a string, or a file that is not a receipt.
  * @throws Error of Node if the file cannot be read.
  * @example
  * ```ts

@@ -121,9 +121,6 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
     .toReversed();
 }
 
-/** Nodes that ask a model: ours, `createAgent`'s, `createReactAgent`'s, and usual names. */
-export const MODEL_NODE = /^(?:model|model_request|agent|call_model|llm|chatbot)$/;
-
 /** The node of deepagents that gives each open call a result. It says that the call was cancelled. */
 export const OWN_PATCH = "patchToolCallsMiddleware.before_agent";
 
@@ -163,8 +160,8 @@ export const ranBeforeModel = (ran: readonly string[]): readonly string[] =>
 /** The nodes that `createAgentGraph` always has. */
 const AGENT_NODES = ["patch", "summarize", "model", "approve", "tools"];
 
-/** What mends the threads of a graph with these nodes. */
-export function mendedBy(nodes: readonly string[]): NonNullable<StoredThread["mendedBy"]> {
+/** What repairs the threads of a graph with these nodes. */
+export function repairedBy(nodes: readonly string[]): NonNullable<StoredThread["repairedBy"]> {
   if (nodes.includes("tether.before_agent")) return "middleware";
   return AGENT_NODES.every((name) => nodes.includes(name)) ? "agent" : "nobody";
 }

@@ -171,7 +171,7 @@ export interface ThreadStep {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** In the form of {@link StoredMessages}. Undefined: the state has no list of messages. */
   readonly messages: readonly unknown[] | undefined;
-  /** The nodes that ran next, or that run when the thread goes on. */
+  /** The nodes that ran next, or that run when the thread continues. */
   readonly next: readonly string[];
   /** The tasks of these nodes, what each of them wrote, and what it failed with. */
   readonly tasks: readonly {
@@ -308,20 +308,20 @@ export interface StoredThread {
   /** Whether the store tells which calls certainly did not start. A server and a file do not. @default false */
   readonly tellsStarts?: boolean | undefined;
   /**
-   * What mends calls and results when the next message comes: `createAgentGraph`'s graph, `tetherMiddleware` in another
+   * What repairs calls and results when the next message comes: `createAgentGraph`'s graph, `tetherMiddleware` in another
    * graph, or nobody. This library's `field` keeps the stored list paired, but closes no call in it. Undefined:
    * unknown.
    */
-  readonly mendedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
+  readonly repairedBy?: "agent" | "middleware" | "field" | "nobody" | undefined;
   /**
    * The nodes whose code decides what becomes of the messages before a model is asked. Empty: a LangChain agent sends them
-   * as they are stored. Undefined: unknown, unless `mendedBy` says who runs the thread.
+   * as they are stored. Undefined: unknown, unless `repairedBy` says who runs the thread.
    */
   readonly nodesBefore?: readonly string[] | undefined;
 }
 
 /** The stored list; undefined if it could not be read, or if there is none. */
-export function valuesOf({ content }: StoredThread): readonly unknown[] | undefined {
+export function storedListOf({ content }: StoredThread): readonly unknown[] | undefined {
   return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
 }
 

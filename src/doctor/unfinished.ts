@@ -13,7 +13,7 @@ import { askedCalls } from "../threads/ended-runs/ended-runs.js";
 import { readList } from "./examine.js";
 import { createGraphStore } from "./graph-store.js";
 import { nextRecovery } from "./next-history.js";
-import { type StoredThread, type ThreadSelection, type ThreadStore, valuesOf } from "./thread-store.js";
+import { type StoredThread, storedListOf, type ThreadSelection, type ThreadStore } from "./thread-store.js";
 
 /** A call of an unfinished thread that has no result in its messages. */
 export interface UnfinishedCall {
@@ -49,7 +49,7 @@ export interface UnfinishedThread {
   readonly evidence: string;
   /** The stored error; null if there is none. It can quote what a model or tool was given. */
   readonly error: string | null;
-  /** The nodes with which a next run would go on. Empty if the store does not tell them. */
+  /** The nodes with which a next run would continue. Empty if the store does not tell them. */
   readonly nodes: readonly string[];
   /** What becomes of the calls without a result if the thread is continued without a new message. */
   readonly calls: readonly UnfinishedCall[];
@@ -178,12 +178,12 @@ export function unfinishedIn(
 }
 
 function callsIn(thread: StoredThread, interrupts: readonly unknown[]): UnfinishedCall[] {
-  const history = readList(valuesOf(thread) ?? []).messages.map(({ message }) => message);
+  const history = readList(storedListOf(thread) ?? []).messages.map(({ message }) => message);
   const { calls } = nextRecovery(thread, history, false);
   const noted = new Map(thread.endedRuns.flatMap((run) => [...(run.noted ?? [])]));
   const asked = new Set(askedCalls(interrupts).map(({ id }) => id));
   // In the hooks of `createAgent`, each start of a tool that must not be replayed leaves a note.
-  const notesEachStart = thread.mendedBy === "middleware" && thread.tellsStarts === true;
+  const notesEachStart = thread.repairedBy === "middleware" && thread.tellsStarts === true;
   return calls.map(({ call, group, place, remains, cause, isPending }) => {
     const named = { callId: call.id, tool: call.name };
     if (remains?.kind === "result") return { ...named, outcome: "returned" };

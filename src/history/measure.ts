@@ -8,7 +8,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { filterToolCalls, type ToolCallsToKeep } from "./cut.js";
-import { type Report, type Survey, surveyOf } from "./open-calls.js";
+import { type Survey, surveyOf, type UsageReport } from "./open-calls.js";
 import { countTokens } from "./size.js";
 import { coverageOf } from "./summary.js";
 import { flattenVisible, visibleHistory } from "./visible-history.js";
@@ -65,7 +65,7 @@ export function measureInput(history: readonly BaseMessage[], overhead: InputOve
   };
 }
 
-function isComparable({ response, isShortened }: Report, { mayHaveWritten }: InputOverhead): boolean {
+function isComparable({ response, isShortened }: UsageReport, { mayHaveWritten }: InputOverhead): boolean {
   return !isShortened && (mayHaveWritten?.(response) ?? true);
 }
 
@@ -83,12 +83,12 @@ function lengthOf(
   history: readonly BaseMessage[],
   survey: Survey,
   compacted: BaseMessage | undefined,
-): { readonly tokens: number; readonly reports: readonly Report[] } {
+): { readonly tokens: number; readonly reports: readonly UsageReport[] } {
   // A message with fewer calls than the history's is a copy, and its report is another input's. So is the report of the
   // response in which the provider compacted what was before.
   const trusted = new Set(history.slice(lastSummarised(history) + 1));
   const own = new Map(survey.reports.map((report) => [report.response, report]));
-  const reports: Report[] = [];
+  const reports: UsageReport[] = [];
   let tokens = 0;
   for (const message of input) {
     tokens += countTokens(message);
@@ -130,7 +130,7 @@ const LEAST_FIRST = 1_000;
 function ratioOf({ reports, summaries }: Survey, overhead: InputOverhead): number {
   let reported = ASSUMED;
   let estimated = ASSUMED;
-  let later: Report | undefined;
+  let later: UsageReport | undefined;
   const add = (counted: number, tokens: number): void => {
     if (tokens <= 0 || counted < tokens * LEAST_RATIO || counted > tokens * MOST_RATIO) return;
     reported += counted;

@@ -10,83 +10,83 @@ import { copyMessage } from "./message.js";
 import { jsonText, MOST_LEVELS, mayDemand, storableCopy, storageDemand } from "./storable.js";
 
 /** Contract: returns a sound value as it is, and otherwise its readable part. */
-type Mend = (value: unknown) => unknown;
+type RepairValue = (value: unknown) => unknown;
 
 const isText = (value: unknown): boolean => typeof value === "string";
 const isMissing = (value: unknown): boolean => value === undefined || value === null;
 const isTextOrMissing = (value: unknown): boolean => isText(value) || isMissing(value);
 
-/** @param mendItem An item that becomes undefined leaves the list. */
-function listOf(mendItem: Mend, mendOther: Mend): Mend {
+/** @param repairItem An item that becomes undefined leaves the list. */
+function listOf(repairItem: RepairValue, repairOther: RepairValue): RepairValue {
   return (list) => {
-    if (!Array.isArray(list)) return mendOther(list);
+    if (!Array.isArray(list)) return repairOther(list);
     // `every` would skip the holes of a list.
     for (const item of list)
-      if (item === undefined || mendItem(item) !== item)
-        return [...list].map(mendItem).filter((mended) => mended !== undefined);
+      if (item === undefined || repairItem(item) !== item)
+        return [...list].map(repairItem).filter((repaired) => repaired !== undefined);
     return list;
   };
 }
 
 /** A call can have any arguments here: see `refuseArguments`. */
-const mendCall: Mend = (entry) => {
+const repairCall: RepairValue = (entry) => {
   if (!isRecord(entry)) return undefined;
   const { id, name } = entry;
   if (isTextOrMissing(id) && isTextOrMissing(name)) return entry;
   return { ...entry, id: isText(id) ? id : undefined, name: isText(name) ? name : "" };
 };
 
-const mendBlock: Mend = (block) => {
+const repairBlock: RepairValue = (block) => {
   if (isRecord(block) || isText(block)) return block;
   return isMissing(block) ? undefined : { type: "text", text: jsonText(block) };
 };
 
-const mendName: Mend = (name) => (isTextOrMissing(name) ? name : undefined);
-const mendCalls = listOf(mendCall, (list) => (list === undefined ? list : []));
+const repairName: RepairValue = (name) => (isTextOrMissing(name) ? name : undefined);
+const repairCalls = listOf(repairCall, (list) => (list === undefined ? list : []));
 /** OpenAI's client keeps a host's null. */
-const mendRawCalls = listOf(
+const repairRawCalls = listOf(
   (entry) => (isRecord(entry) ? entry : undefined),
   (list) => (isMissing(list) ? list : []),
 );
 
-const mendContent = listOf(mendBlock, (content) =>
+const repairContent = listOf(repairBlock, (content) =>
   isText(content) ? content : isMissing(content) ? "" : jsonText(content),
 );
-const mendKwargs: Mend = (value) => {
+const repairKwargs: RepairValue = (value) => {
   if (!isRecord(value)) return {};
-  const tool_calls = mendRawCalls(value["tool_calls"]);
+  const tool_calls = repairRawCalls(value["tool_calls"]);
   return tool_calls === value["tool_calls"] ? value : { ...value, tool_calls };
 };
 
 /** What a field must be, and what makes it so. */
 interface Shape {
-  readonly mend: Mend;
+  readonly repair: RepairValue;
   /** Completes the sentence "Expected the field to be …". */
   readonly expectation: string;
   /** The same for the items of a list. */
   readonly item?: Shape;
 }
 
-const TEXT: Shape = { mend: mendName, expectation: "a text" };
+const TEXT: Shape = { repair: repairName, expectation: "a string" };
 const CALLS: Shape = {
-  mend: mendCalls,
+  repair: repairCalls,
   expectation: "a list of tool calls",
-  item: { mend: mendCall, expectation: "a tool call (an object whose `id` and `name` are texts)" },
+  item: { repair: repairCall, expectation: "a tool call (an object whose `id` and `name` are strings)" },
 };
 
 const EVERY: Readonly<Record<string, Shape>> = {
   id: TEXT,
   name: TEXT,
   content: {
-    mend: mendContent,
-    expectation: "a text or a list of content blocks",
-    item: { mend: mendBlock, expectation: "a content block (an object) or a text" },
+    repair: repairContent,
+    expectation: "a string or a list of content blocks",
+    item: { repair: repairBlock, expectation: "a content block (an object) or a string" },
   },
   additional_kwargs: {
-    mend: mendKwargs,
+    repair: repairKwargs,
     expectation: "an object, whose `tool_calls`, if there are any, are a list of objects",
   },
-  response_metadata: { mend: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
+  response_metadata: { repair: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
 };
 
 type Field = Shape & { readonly name: string };
@@ -101,16 +101,16 @@ const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
     "tool",
     listed({
       ...EVERY,
-      tool_call_id: { mend: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
+      tool_call_id: { repair: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
     }),
   ],
   [
     "generic",
-    listed({ ...EVERY, role: { mend: (role) => (isText(role) ? role : "user"), expectation: "a text" } }),
+    listed({ ...EVERY, role: { repair: (role) => (isText(role) ? role : "user"), expectation: "a string" } }),
   ],
 ]);
 
-function fieldsOf(type: unknown): readonly Field[] {
+function shapesOf(type: unknown): readonly Field[] {
   return FIELDS.get(type) ?? OF_EVERY;
 }
 
@@ -119,15 +119,15 @@ function fieldsOf(type: unknown): readonly Field[] {
  * value that is nested too deep becomes its JSON text, and a call with such arguments becomes an invalid call. A sound
  * message is returned as it is.
  */
-export function mendMessage<T extends BaseMessage>(message: T): T {
-  return issueOfShape(message) === undefined ? message : mendFields(message);
+export function repairMessage<T extends BaseMessage>(message: T): T {
+  return issueOfShape(message) === undefined ? message : repairFields(message);
 }
 
-function mendFields<T extends BaseMessage>(message: T): T {
+function repairFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, mend } of fieldsOf(message.type)) {
+  for (const { name, repair } of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
-    const sound = mend(value);
+    const sound = repair(value);
     if (sound !== value) changes[name] = sound;
   }
   if (isAIMessage(message)) {
@@ -152,9 +152,9 @@ function mendFields<T extends BaseMessage>(message: T): T {
  */
 export function withoutNulls<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, mend } of fieldsOf(message.type)) {
+  for (const { name, repair } of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
-    if (value === null) changes[name] = mend(value) ?? undefined;
+    if (value === null) changes[name] = repair(value) ?? undefined;
   }
   const calls: unknown = Reflect.get(message, "tool_calls");
   if (Array.isArray(calls) && calls.some((call) => Object(call)["args"] === null))
@@ -213,11 +213,11 @@ export interface ShapeIssue {
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const { name: path, mend, expectation, item } of fieldsOf(type)) {
+  for (const { name: path, repair, expectation, item } of shapesOf(type)) {
     const value: unknown = message[path as never];
-    if (mend(value) === value) continue;
+    if (repair(value) === value) continue;
     if (item === undefined || !Array.isArray(value)) return { path, expectation, value };
-    const index = [...value].findIndex((one) => one === undefined || item.mend(one) !== one);
+    const index = [...value].findIndex((one) => one === undefined || item.repair(one) !== one);
     return { path: `${path}[${index}]`, expectation: item.expectation, value: value[index] };
   }
   if (type === "ai") {

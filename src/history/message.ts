@@ -21,13 +21,13 @@ import { MOST_LEVELS } from "./storable.js";
 export function cloneMessage<T extends BaseMessage>(message: T): T {
   // Anything but plain data, such as a client's raw response or a function, is kept as it is: `structuredClone` would
   // throw.
-  return copyMessage(message, mapTexts(fieldsOf(message), (text) => text, LEVELS) as Partial<T>);
+  return copyMessage(message, mapTexts(storedFieldsOf(message), (text) => text, LEVELS) as Partial<T>);
 }
 
 /** Whether two messages have the same content, however they were constructed. */
 export function isSameMessage(one: BaseMessage | undefined, other: BaseMessage | undefined): boolean {
   if (one === undefined || other === undefined) return one === other;
-  return toJson(fieldsOf(one)) === toJson(fieldsOf(other));
+  return toJson(storedFieldsOf(one)) === toJson(storedFieldsOf(other));
 }
 
 /** Whether two messages are of one type and say the same, as a text or as blocks. */
@@ -41,7 +41,7 @@ function wordsIn(content: MessageContent): unknown {
   return content.map((block) => (block.type === "text" ? textIn(block, "text") : block));
 }
 
-function fieldsOf(message: BaseMessage): object {
+function storedFieldsOf(message: BaseMessage): object {
   return pickFields(message, (name) => !name.startsWith("lc_"));
 }
 

@@ -49,7 +49,7 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
  */
 
 /** What a provider reported with a response. */
-export interface Report {
+export interface UsageReport {
   readonly response: BaseMessage;
   /** The tokens of its input, and of both. */
   readonly input: number;
@@ -79,7 +79,7 @@ export interface Survey {
   /** The messages' tokens, by our estimate. */
   readonly tokens: number;
   /** What providers reported with responses, oldest first. */
-  readonly reports: readonly Report[];
+  readonly reports: readonly UsageReport[];
 }
 
 class Surveyor implements Follower, Survey {
@@ -90,7 +90,7 @@ class Surveyor implements Follower, Survey {
   systems = 0;
   leadingSystems = 0;
   tokens = 0;
-  readonly reports: Report[] = [];
+  readonly reports: UsageReport[] = [];
   #turn = 0;
   /** Whether all messages so far are in order, the last group's calls, and how many of them have their result. */
   #isOrdered = true;

@@ -13,12 +13,12 @@ import { type VisibleHistory, visibleHistory } from "./visible-history.js";
 
 export interface SummaryPolicy extends InputOverhead {
   /** A longer model input needs a summary; 0 disables this limit. */
-  readonly maxTokens: number;
+  readonly maxTokensBeforeSummary: number;
   /**
    * More messages than this need a summary; 0 disables this limit. System messages and summaries do not
    * count.
    */
-  readonly maxMessages: number;
+  readonly maxMessagesBeforeSummary: number;
   /** How many messages stay unsummarised, if the budget allows it. */
   readonly messagesToKeep: number;
   /** How many tokens stay unsummarised, instead of a number of messages. */
@@ -46,8 +46,14 @@ export const TARGET = 0.5;
 const LEAST_GAIN = 0.1;
 
 export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPolicy): boolean {
-  if (policy.maxTokens > 0 && measureInput(history, policy).tokens > policy.maxTokens) return true;
-  return policy.maxMessages > 0 && countVisible(history, policy) > policy.maxMessages;
+  if (
+    policy.maxTokensBeforeSummary > 0 &&
+    measureInput(history, policy).tokens > policy.maxTokensBeforeSummary
+  )
+    return true;
+  return (
+    policy.maxMessagesBeforeSummary > 0 && countVisible(history, policy) > policy.maxMessagesBeforeSummary
+  );
 }
 
 /** How many messages the model sees, without system messages and summaries. */
@@ -74,8 +80,10 @@ export function planSummary(history: readonly BaseMessage[], policy: SummaryPoli
   const covered = rest.slice(0, cutoff).filter((message) => message !== request);
   const gain = (sumTokens(covered) + sumTokens(lateResults)) * length.ratio;
   const isDueByLength =
-    policy.maxMessages > 0 && rest.length - compacted > policy.maxMessages && covered.length > 0;
-  if (gain === 0 || (!isDueByLength && gain < policy.maxTokens * LEAST_GAIN)) return undefined;
+    policy.maxMessagesBeforeSummary > 0 &&
+    rest.length - compacted > policy.maxMessagesBeforeSummary &&
+    covered.length > 0;
+  if (gain === 0 || (!isDueByLength && gain < policy.maxTokensBeforeSummary * LEAST_GAIN)) return undefined;
   return { summaries, lateResults, covered, kept: rest.slice(cutoff), gain };
 }
 
@@ -91,9 +99,9 @@ function chooseCutoff(
   // If the request is the last message, only it needs a response. It always stays.
   const latest = rest.at(-1) === request ? rest.length : isSafe.lastIndexOf(true, rest.length - 1);
   const wanted = Math.min(Math.max(findSafeCutoff(rest, keepOf(policy, ratio)), compacted), latest);
-  if (policy.maxTokens === 0) return wanted;
+  if (policy.maxTokensBeforeSummary === 0) return wanted;
   // What is covered leaves the input, and the rest stays as the provider counted it.
-  const excess = (tokens - policy.maxTokens * TARGET) / ratio;
+  const excess = (tokens - policy.maxTokensBeforeSummary * TARGET) / ratio;
   const budget = sumTokens([...summaries, ...lateResults, ...rest.slice(compacted)]) - excess;
   const requestTokens = request === undefined ? 0 : sumTokens([request]);
   const isCoverable = (index: number) => rest[index] !== request;
@@ -106,7 +114,10 @@ function chooseCutoff(
 }
 
 /** With a message limit, fewer messages are kept than the number that makes a summary due. */
-function keepOf({ messagesToKeep, tokensToKeep, maxMessages }: SummaryPolicy, ratio: number) {
+function keepOf(
+  { messagesToKeep, tokensToKeep, maxMessagesBeforeSummary: maxMessages }: SummaryPolicy,
+  ratio: number,
+) {
   if (tokensToKeep !== undefined) return { tokens: Math.floor(tokensToKeep / ratio) };
   const most = maxMessages > 0 ? Math.max(Math.floor(maxMessages * TARGET), 1) : messagesToKeep;
   return { messages: Math.min(messagesToKeep, most) };

@@ -18,7 +18,7 @@ import { didYouMean } from "../shared/text.js";
 import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
-import { issueOfShape, mendMessage, withoutNulls } from "./message-shape.js";
+import { issueOfShape, repairMessage, withoutNulls } from "./message-shape.js";
 import { createRepair, type Repair } from "./repair.js";
 import { isReadBack } from "./storable.js";
 
@@ -65,7 +65,7 @@ export function readMessage(value: unknown, report: (repair: Repair) => void): B
     report(createRepair({ kind: "value-refused", value }));
     return undefined;
   }
-  if (by !== message) report(createRepair({ kind: "message-mended", message, by }));
+  if (by !== message) report(createRepair({ kind: "message-repaired", message, by }));
   return by;
 }
 
@@ -120,7 +120,7 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
 /**
  * Converts a message-like to a message: an instance, a string, a `[role, content]` tuple, an object with `role` or
  * `type`, or LangChain's serialized form. Returns undefined for any other value. The value does not change. A sound
- * instance of a stored class is returned as it is; see {@link mendMessage} for others.
+ * instance of a stored class is returned as it is; see {@link repairMessage} for others.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
   const message = convertMessage(value);
@@ -129,7 +129,7 @@ export function coerceMessage(value: unknown): BaseMessage | undefined {
 
 /** Undefined for a message with a value that throws when it is read, such as a proxy. */
 function soundForm(message: BaseMessage): BaseMessage | undefined {
-  return safely(() => mendMessage(message));
+  return safely(() => repairMessage(message));
 }
 
 export function convertMessage(value: unknown): BaseMessage | undefined {

@@ -12,7 +12,7 @@ type RepairDetail =
    * A message's field had a wrong type, or a value that no checkpoint can store: `by` has what is readable. Or a call
    * was closed that not every client sends: `by` has all calls in `tool_calls`.
    */
-  | { readonly kind: "message-mended"; readonly message: BaseMessage; readonly by: BaseMessage }
+  | { readonly kind: "message-repaired"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A client's system message was stored as the user's words: see the setting `acceptSystemMessages`. */
   | { readonly kind: "role-changed"; readonly message: BaseMessage; readonly by: BaseMessage }
   /** A result was dropped because no call before it has its id. */

@@ -11,13 +11,13 @@ const CALL_TYPES: ReadonlySet<unknown> = new Set(["server_tool_use", "mcp_tool_u
 
 /** The id of such a tool's call. Undefined for any other block. */
 export function serverCallId(block: unknown): string | undefined {
-  const { type, id } = fieldsOf(block);
+  const { type, id } = blockFields(block);
   return CALL_TYPES.has(type) ? asText(id) : undefined;
 }
 
 /** The id of the call that such a tool's result answers. Undefined for any other block. */
 export function serverResultId(block: unknown): string | undefined {
-  const { type, tool_use_id, toolCallId } = fieldsOf(block);
+  const { type, tool_use_id, toolCallId } = blockFields(block);
   if (type === "server_tool_call_result") return asText(toolCallId);
   // A `tool_result` answers a caller's call, and is never in a model's message.
   const isResult = typeof type === "string" && type.endsWith("_tool_result");
@@ -39,7 +39,7 @@ export function hasOpenServerCall({ content }: { readonly content: unknown }): b
 
 /** The id of the call whose code made this call. */
 export function callerIdOf(block: unknown): string | undefined {
-  return textIn(fieldsOf(fieldsOf(block)["caller"]), "tool_id");
+  return textIn(blockFields(blockFields(block)["caller"]), "tool_id");
 }
 
 /** Contract: returns the text of a result with its call. Undefined for a block that is not a result. */
@@ -53,10 +53,10 @@ export function serverResultTexts(content: readonly unknown[]): ServerResultText
   let calls: ReadonlyMap<string | undefined, unknown> | undefined;
   return (block) => {
     const id = serverResultId(block);
-    if (id === undefined) return partText(fieldsOf(block));
+    if (id === undefined) return partText(blockFields(block));
     // Made for the first result. Most messages have none. If several calls share an id, the first counts.
     calls ??= new Map(content.toReversed().map((other) => [serverCallId(other), other]));
-    return resultText(fieldsOf(block), fieldsOf(calls.get(id)));
+    return resultText(blockFields(block), blockFields(calls.get(id)));
   };
 }
 
@@ -81,7 +81,7 @@ const ITEM_FIELDS: Readonly<Record<string, readonly [input: string, output: stri
 /** What the tools with these items returned. Empty for other items. */
 export function serverItemsText(items: unknown): string {
   const texts = (Array.isArray(items) ? items : []).map((item) => {
-    const { type, name = type, ...fields } = fieldsOf(item);
+    const { type, name = type, ...fields } = blockFields(item);
     const [input, output] = ITEM_FIELDS[asText(type)] ?? [];
     const returned = output === undefined ? undefined : fields[output];
     return returned === null || returned === undefined
@@ -92,14 +92,14 @@ export function serverItemsText(items: unknown): string {
 }
 
 function toolText(name: string, input: unknown, output: unknown): string {
-  const given = textOf(input);
-  const returned = textOf(output);
+  const given = valueText(input);
+  const returned = valueText(output);
   if (given === "" && returned === "") return "";
   return `[${name}${given === "" ? "" : ` ${given}`}${returned === "" ? "" : ` returned: ${returned}`}]`;
 }
 
 /** Only the provider can read encrypted content, and a text is no place for a file. */
-function textOf(value: unknown): string {
+function valueText(value: unknown): string {
   if (typeof value === "string") return value;
   const isEmpty = value === null || (typeof value === "object" && Object.keys(value).length === 0);
   return isEmpty ? "" : (toJson(value, withoutSecrets) ?? "");
@@ -107,11 +107,11 @@ function textOf(value: unknown): string {
 
 function withoutSecrets(this: unknown, key: string, value: unknown): unknown {
   if (key.startsWith("encrypted_") || value === null) return undefined;
-  return key === "data" && fieldsOf(this)["type"] === "base64" ? undefined : value;
+  return key === "data" && blockFields(this)["type"] === "base64" ? undefined : value;
 }
 
 /** LangChain's `v1` form wraps a block that it does not know. */
-function fieldsOf(block: unknown): Readonly<Record<string, unknown>> {
+function blockFields(block: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(block)) return {};
   return block["type"] === "non_standard" && isRecord(block["value"]) ? block["value"] : block;
 }

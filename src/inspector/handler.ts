@@ -30,7 +30,7 @@ import {
   type ListView,
   ORDERS,
   readArchives,
-  readList,
+  readListView,
   readThread,
   type SettingsOf,
   THREAD_STATUSES,
@@ -131,7 +131,7 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     if (id === "") {
       const { q = "", page: number = 1, ...chosen } = readQuery(searchParams, LIST_PARAMETERS);
       const question = { ...chosen, query: q.slice(0, LONGEST_QUERY), page: number };
-      const view = await readList(await storeFor(request), question);
+      const view = await readListView(await storeFor(request), question);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
     const { at, as, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
@@ -311,7 +311,7 @@ function threadJson(view: ThreadView): object {
     graph: view.graph ?? null,
     title: view.title,
     updatedAt: view.updatedAt ?? null,
-    mendedBy: view.mendedBy ?? null,
+    repairedBy: view.repairedBy ?? null,
     step: view.step ?? null,
     steps: view.steps,
     moment: next === undefined ? moment : { kind: "next" },

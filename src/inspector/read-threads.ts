@@ -11,13 +11,13 @@ import { UUID } from "../doctor/targets/server-target.js";
 import {
   type ListedThread,
   type StoredThread,
+  storedListOf,
   type ThreadRef,
   type ThreadSelection,
   type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
   threadOfList,
-  valuesOf,
 } from "../doctor/thread-store.js";
 import { unfinishedIn } from "../doctor/unfinished.js";
 import { unansweredCalls } from "../history/open-calls.js";
@@ -27,10 +27,10 @@ import { archiveOf, coverageOf } from "../history/summary.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
 import { toJson } from "../shared/json.js";
 import { defined } from "../shared/values.js";
-import { walkBack } from "../threads/summary/full-history.js";
+import { walkSummaries } from "../threads/summary/full-history.js";
 import { refusal } from "./this-machine.js";
-import { messagesIn, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
-import { formOf, type ModelRequest, type RequestSettings, reducedForm } from "./view/request.js";
+import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
+import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./view/request.js";
 import { distinctBy, lastRepairIn } from "./view/rows.js";
 import {
   asksModel,
@@ -57,7 +57,7 @@ export type Moment =
   | ({ readonly kind: "next" } & Omit<NextHistory, "messages">)
   /** A human is asked. */
   | { readonly kind: "waiting"; readonly questions: readonly Question[]; readonly nodes: readonly string[] }
-  /** A run goes on, and is not asking the model now. */
+  /** A run is running, and is not asking the model now. */
   | { readonly kind: "running"; readonly nodes: readonly string[]; readonly since: string | null }
   /** An earlier step at which the model was not asked, or a thread without messages. */
   | { readonly kind: "silent" };
@@ -120,10 +120,10 @@ export async function readThread(
   const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   // Only this library's graphs have known settings.
-  const { mendedBy = settings && "agent" } = stored;
-  const isOurs = mendedBy !== undefined && mendedBy !== "nobody";
+  const { repairedBy = settings && "agent" } = stored;
+  const isOurs = repairedBy !== undefined && repairedBy !== "nobody";
   const isMade = isOurs || question.with === "tether";
-  const thread: StoredThread = { ...stored, mendedBy: isOurs || !isMade ? mendedBy : "middleware" };
+  const thread: StoredThread = { ...stored, repairedBy: isOurs || !isMade ? repairedBy : "middleware" };
   const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const own = reportOn(stored, { dialect });
   const report = reportWith(own, subgraphs, { dialect });
@@ -134,7 +134,7 @@ export async function readThread(
   const ask = async (
     from: ThreadStep | undefined,
     messages: readonly BaseMessage[],
-  ): Promise<ModelRequest> => {
+  ): Promise<ShownRequest> => {
     const step = steps.find(({ checkpointId }) => checkpointId === from?.checkpointId);
     const context = step?.runId == null ? undefined : await store.contextOfRun?.(ref, step.runId);
     return {
@@ -175,7 +175,7 @@ export async function readThread(
     report,
     /** What the doctor finds in the step's messages, with the indexes of their rows. */
     findings: withRows((shown === undefined ? own : reportOfStep(shown))?.findings, shown?.messages),
-    mendedBy,
+    repairedBy,
     /** Whether the graph's settings are known, such as its system prompt. */
     knowsSettings: settings !== undefined,
     /**
@@ -200,7 +200,7 @@ export async function readThread(
     /** The shown step; undefined for a thread without a readable state. */
     ...(await ask(shown, history)),
     /** The previous request; undefined if there is none, or if it was not read. */
-    before: before && (await ask(before, requestAt(before, after(before), mendedBy))),
+    before: before && (await ask(before, requestAt(before, after(before), repairedBy))),
   };
 }
 
@@ -254,9 +254,9 @@ function momentOf(
   isChosen: boolean,
 ): { readonly moment: Moment; readonly history: readonly BaseMessage[] } {
   const isAsked = step !== undefined && asksModel(step, after);
-  const history = requestAt(step, after, thread.mendedBy);
+  const history = requestAt(step, after, thread.repairedBy);
   const nodes = [...new Set(step?.next)];
-  const { status, endedRuns, checkpointId, mendedBy } = thread;
+  const { status, endedRuns, checkpointId, repairedBy } = thread;
   if (isLatest && status === "busy" && !isAsked)
     return { moment: { kind: "running", nodes, since: step?.createdAt ?? null }, history };
   if (isLatest && status === "interrupted") {
@@ -271,13 +271,13 @@ function momentOf(
     return { moment: { kind: isAsked || isChosen ? "asked" : "silent" }, history };
   // A list without a checkpoint is sent as it is: nobody knows what comes next.
   const isList = checkpointId === undefined;
-  if (mendedBy === "agent" || mendedBy === "middleware") {
+  if (repairedBy === "agent" || repairedBy === "middleware") {
     const { messages, ...foretold } = nextHistoryOf(thread, isList ? null : undefined);
     return { moment: { kind: "next", ...foretold }, history: messages };
   }
   const next = nextMessage();
   const messages =
-    mendedBy === "field" ? reduceMessages(history, next).messages : [...history, ...(isList ? [] : [next])];
+    repairedBy === "field" ? reduceMessages(history, next).messages : [...history, ...(isList ? [] : [next])];
   return {
     moment: { kind: "next", added: new Map([[next, "next-message"]]), guessed: new Set() },
     history: messages,
@@ -309,7 +309,7 @@ export async function readArchives(store: ThreadStore, threadId: string, message
   for (const summary of messages.filter((message) => archiveOf(message) !== undefined).reverse()) {
     const reversed: BaseMessage[] = [];
     let isWhole = true;
-    for await (const message of walkBack([summary], read, () => {})) {
+    for await (const message of walkSummaries([summary], read, () => {})) {
       if (coverageOf(message) === undefined && reversed.length < MOST_ARCHIVED) reversed.push(message);
       else isWhole = false;
       if (!isWhole) break;
@@ -330,7 +330,7 @@ async function readSteps(
   thread: StoredThread,
 ): Promise<readonly ThreadStep[]> {
   const { checkpointId = "latest", updatedAt, openTasks = [] } = thread;
-  const messages = valuesOf(thread);
+  const messages = storedListOf(thread);
   if (store.steps !== undefined) {
     // A busy thread's run is writing its steps, and nobody knows how long they are.
     const limit = messages === undefined ? LEAST_STEPS : stepsFor(messages);
@@ -382,13 +382,13 @@ function worthOf(report: ThreadReport | undefined): number | null {
 }
 
 /** Calls that are about to be answered are in good order, like those that wait for a human. */
-function reportOnStep(step: ThreadStep, { threadId, mendedBy }: StoredThread): ThreadReport | undefined {
+function reportOnStep(step: ThreadStep, { threadId, repairedBy }: StoredThread): ThreadReport | undefined {
   const { messages, next } = step;
   if (messages === undefined) return undefined;
   const isGoingOn =
-    next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesIn(messages)).pending.length > 0;
+    next.length > 0 && !asksModelNext(step) && unansweredCalls(messagesOfList(messages)).pending.length > 0;
   const status = isGoingOn ? "interrupted" : "idle";
-  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], mendedBy });
+  return reportOn({ ...threadOfList(messages, threadId), status, openTasks: [], repairedBy });
 }
 
 function stepsFor(messages: readonly unknown[] = []): number {
@@ -442,10 +442,10 @@ interface ListQuestion {
   readonly page: number;
 }
 
-export type ListView = Awaited<ReturnType<typeof readList>>;
+export type ListView = Awaited<ReturnType<typeof readListView>>;
 
 /** @throws The error of the server, with its `status`. */
-export async function readList(store: ThreadStore, question: ListQuestion) {
+export async function readListView(store: ThreadStore, question: ListQuestion) {
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const shownIds = found.slice(0, THREADS_PER_PAGE).map(({ threadId }) => threadId);
@@ -453,7 +453,7 @@ export async function readList(store: ThreadStore, question: ListQuestion) {
   const threads = found.slice(0, THREADS_PER_PAGE).map(({ threadId, createdAt, metadata }) =>
     limit(async () => {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
-      const messages = messagesIn(valuesOf(stored));
+      const messages = messagesOfList(storedListOf(stored));
       return {
         createdAt: createdAt === undefined ? null : new Date(createdAt).toISOString(),
         /** What the providers counted for the responses that are still in the thread. */
@@ -515,14 +515,14 @@ async function findThreads(store: ThreadStore, question: ListQuestion) {
       sort,
     );
     for (const thread of some) {
-      const isNamed = filter !== undefined || textOf(thread).includes(wanted);
+      const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
       const isOfStatus = status === undefined || thread.status !== undefined;
       if (!isNamed || !isOfStatus || has !== undefined) {
         read += 1;
         if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
         const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
         if (!isOfStatus && stored.status !== status) continue;
-        if (!isNamed && !toJson(valuesOf(stored))?.toLowerCase().includes(wanted)) continue;
+        if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
         if (has !== undefined && !hasTrait(stored, has)) continue;
       }
       found.push(thread);
@@ -535,7 +535,7 @@ async function findThreads(store: ThreadStore, question: ListQuestion) {
 
 function hasTrait(thread: StoredThread, trait: string): boolean {
   if (trait === "open-calls") return openCallsOf(thread) > 0;
-  if (trait === "repairs") return lastRepairIn(messagesIn(valuesOf(thread))) !== null;
+  if (trait === "repairs") return lastRepairIn(messagesOfList(storedListOf(thread))) !== null;
   const { outcome, findings } = reportOn(thread);
   if (trait === "findings") return outcome === "findings";
   return findings.some(
@@ -547,7 +547,7 @@ function hasTrait(thread: StoredThread, trait: string): boolean {
 function openCallsOf(thread: StoredThread): number {
   const waits = thread.status === "busy" || thread.status === "interrupted";
   if (waits) return 0;
-  const { all } = unansweredCalls(messagesIn(valuesOf(thread)));
+  const { all } = unansweredCalls(messagesOfList(storedListOf(thread)));
   return all.filter(({ group, place }) => group.results[place] === undefined).length;
 }
 
@@ -578,7 +578,7 @@ async function listThreads(
   return listed.slice(offset);
 }
 
-function textOf({ threadId, metadata = {} }: ListedThread): string {
+function searchedText({ threadId, metadata = {} }: ListedThread): string {
   const values = Object.values(metadata).map((value) => (typeof value === "string" ? value : toJson(value)));
   return [threadId, ...values].join("\n").toLowerCase();
 }

@@ -45,7 +45,7 @@ export async function serveInspector(
     const { pathname, searchParams } = new URL(request.url);
     // Cookies belong to a host, whatever its port.
     const name = `tether-${own}`;
-    const isKey = key !== undefined && isSame(searchParams.get("key") ?? "", key);
+    const isKey = key !== undefined && isSameSecret(searchParams.get("key") ?? "", key);
     if (isKey && pathname === "/" && request.method === "GET") {
       key = undefined;
       const given = `${name}=${session}; Path=/; HttpOnly; SameSite=Strict`;
@@ -54,7 +54,7 @@ export async function serveInspector(
         headers: { ...HEADERS, location: HOME, "set-cookie": given },
       });
     }
-    if (!cookie.split("; ").some((pair) => isSame(pair, `${name}=${session}`)))
+    if (!cookie.split("; ").some((pair) => isSameSecret(pair, `${name}=${session}`)))
       throw refusal(
         401,
         "Open the address that `langgraph-tether inspect` has printed. It can be opened once: for another one, end the command with Ctrl+C and run it again.",
@@ -84,7 +84,7 @@ export async function serveInspector(
 }
 
 /** Takes a time that says nothing about either text. */
-function isSame(one: string, other: string): boolean {
+function isSameSecret(one: string, other: string): boolean {
   const hash = (text: string) => createHash("sha256").update(text).digest();
   return timingSafeEqual(hash(one), hash(other));
 }

@@ -17,7 +17,7 @@ import { madeModel } from "../providers/response/guard-model.js";
 import { identityOf } from "../providers/table/dialect-of.js";
 import { PROVIDERS } from "../providers/table/providers.js";
 import { parseJson, toJson } from "../shared/json.js";
-import { inputOf, type ModelRequest } from "./view/request.js";
+import { inputOf, type ShownRequest } from "./view/request.js";
 
 /** What was caught of a request. The address and the headers are words for a shell, with variables for what is secret. */
 export interface WireRequest {
@@ -43,7 +43,7 @@ const OF_CLIENT =
  * @returns A sentence that says why there is none: the client cannot be given an address, is not installed, or does not
  * send such messages.
  */
-export async function wireRequest(request: ModelRequest): Promise<WireRequest | string> {
+export async function wireRequest(request: ShownRequest): Promise<WireRequest | string> {
   const { form, history } = request;
   const { dialect } = form.options;
   const source = sourceOf(dialect);
@@ -106,7 +106,7 @@ function sourceOf(dialect: DialectName): ModelSource | undefined {
 function mended(model: BaseChatModel): BaseChatModel {
   const identity = identityOf(model);
   return PROVIDERS.reduce(
-    (view, { mendClient }) => mendClient?.(view, identity) ?? view,
+    (view, { correctClient }) => correctClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
 }

@@ -53,7 +53,7 @@ const furtherRequests = new WeakMap<readonly BaseMessage[], FurtherRequests>();
  * @throws The error of the model's client, as it is.
  * @throws ModelError if the model gives no complete response.
  */
-export async function askModel<Request extends AgentRequest, Answer>(
+export async function askForAgent<Request extends AgentRequest, Answer>(
   request: Request,
   history: readonly BaseMessage[],
   options: TetherMiddlewareOptions,
@@ -103,7 +103,7 @@ export async function askModel<Request extends AgentRequest, Answer>(
       prepare,
       send: (messages, input, form) => {
         mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
-        return send({ ...request, model: guarded, ...partsOf(messages, request) });
+        return send({ ...request, model: guarded, ...requestParts(messages, request) });
       },
     },
     config,
@@ -113,8 +113,8 @@ export async function askModel<Request extends AgentRequest, Answer>(
 /**
  * Asks the request's model for a summary at the end of these messages, so that the request begins like the last one.
  *
- * @param send As in {@link askModel}.
- * @throws As {@link askModel}, and if the model cannot get all these messages in full.
+ * @param send As in {@link askForAgent}.
+ * @throws As {@link askForAgent}, and if the model cannot get all these messages in full.
  */
 export async function askForSummary<Request extends AgentRequest>(
   request: Request,
@@ -149,7 +149,7 @@ export async function askForSummary<Request extends AgentRequest>(
   const keepsChoice = (request.toolChoice ?? "auto") === "auto" && cachesToolChoice(model);
   const hasTools = (request.tools ?? []).length > 0;
   const toolChoice = keepsChoice || !hasTools ? request.toolChoice : "none";
-  const parts = partsOf(input.messages as BaseMessage[], request);
+  const parts = requestParts(input.messages as BaseMessage[], request);
   const response = await send({ ...request, model: guarded, toolChoice, ...parts });
   // If a middleware replaces the response, it is not a summary.
   return isAsked ? coerceMessage(response) : undefined;
@@ -175,7 +175,7 @@ function withPrompt(own: SystemMessage, history: readonly BaseMessage[]): readon
  * An input's request fields. LangChain leaves out an empty system message. It copies every system message but its own,
  * so an empty one is returned as it is.
  */
-function partsOf(
+function requestParts(
   input: BaseMessage[],
   { systemMessage: own }: AgentRequest,
 ): Pick<AgentRequest, "messages" | "systemMessage"> {

@@ -58,7 +58,7 @@ export interface TetherMiddlewareOptions {
    *
    * Calls that have finished keep their results either way. A middleware's own error always fails the run.
    * @default `true` in an agent whose other middleware does not wrap tool calls, and otherwise `false`, as without this
-   * middleware; `true` if LangChain does not say which, such as in a run that goes on in a new process
+   * middleware; `true` if LangChain does not say which, such as in a run that is running in a new process
    */
   readonly keepToolErrors?: boolean | undefined;
   /**
@@ -72,7 +72,7 @@ export interface TetherMiddlewareOptions {
 /** The options of summaries. Names, values and defaults are those of `createAgentGraph`. */
 export type TetherSummaryOptions = SummaryOptions;
 
-export const createModel = cachedCreateModel();
+export const createSharedModel = cachedCreateModel();
 
 /** @throws InvalidSettingError for an unknown option or an unusable value. */
 export function checkOptions(options: TetherMiddlewareOptions): void {
@@ -80,7 +80,7 @@ export function checkOptions(options: TetherMiddlewareOptions): void {
   if (options.summary === undefined) return;
   checkSettings(options.summary, SUMMARY_SETTINGS, "summary");
   const { summaryModel } = options.summary;
-  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createModel);
+  if (summaryModel !== undefined) assertGivenModel("summaryModel", summaryModel, createSharedModel);
 }
 
 const RULES: Readonly<Record<keyof TetherMiddlewareOptions, Rule>> = {

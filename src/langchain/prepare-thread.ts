@@ -94,7 +94,7 @@ function writeValues({ values }: Recovery, config: LangGraphRunnableConfig): voi
 }
 
 /**
- * Closes a thread's calls, because a run that goes on has not passed `beforeAgent`, and summarises the thread if that
+ * Closes a thread's calls, because a run that is running has not passed `beforeAgent`, and summarises the thread if that
  * is due. A middleware such as `modelRetryMiddleware` can ask the model several times in one step. All these requests
  * get the same outcome.
  *
@@ -151,7 +151,7 @@ type KeepOpen = (
   config: LangGraphRunnableConfig,
 ) => Promise<ReadonlySet<ExaminedCall>>;
 
-/** If a saver cannot be read, the run goes on, and its calls get placeholders. */
+/** If a saver cannot be read, the run continues, and its calls get placeholders. */
 async function readLeftovers(
   config: LangGraphRunnableConfig,
   valueNow?: (key: string) => unknown,

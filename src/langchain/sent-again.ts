@@ -1,6 +1,6 @@
 /**
  * A run whose input has messages that its thread has. A job engine sends them again, with the same ids: if the turn is
- * finished, nobody is asked, and if not, it goes on where it was. A page sends one again with other words: they are
+ * finished, nobody is asked, and if not, it continues where it was. A page sends one again with other words: they are
  * answered.
  */
 
@@ -112,7 +112,7 @@ export async function callsToBegin(
   return unstarted;
 }
 
-/** Where a turn goes on. Undefined: the model is asked. */
+/** Where a turn continues. Undefined: the model is asked. */
 export function nextStep(history: readonly BaseMessage[]): "tools" | "end" | undefined {
   if (unansweredCalls(history).pending.length > 0) return "tools";
   const last = history.at(-1);

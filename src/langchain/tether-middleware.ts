@@ -10,7 +10,7 @@ import { beginMemory, refuseSharedMemory, sharesMemoryInside } from "../threads/
 import { isSavedRun, isServedRun } from "../threads/langgraph/run-host.js";
 import { mayHaveEndedEarly, waitForWrites } from "../threads/saver/patient-saver.js";
 import { warnOfNoArchive } from "../threads/shared-settings.js";
-import { askModel } from "./model-call.js";
+import { askForAgent } from "./model-call.js";
 import { checkOptions, type TetherMiddlewareOptions } from "./options.js";
 import { after, createPreparation, recoverThread, type ThreadUpdate } from "./prepare-thread.js";
 import { seenRun } from "./seen-run.js";
@@ -112,7 +112,7 @@ export function tetherMiddleware(
           const thread = after(state.messages, said) as BaseMessage[];
           const asking = { ...request, state: { ...state, messages: thread } };
           const choice = hasTools ? {} : { toolChoice: "none" as const };
-          return askModel({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
+          return askForAgent({ ...asking, ...choice }, after(history, said), options, config, async (asked) =>
             handler(asked),
           );
         });

@@ -23,7 +23,7 @@ import {
 import { type AgentUpdate, type SummaryAttempt, summaryAttemptSchema } from "../threads/state.js";
 import { shouldSummarize, summarizeHistory, summaryWording } from "../threads/summary/summarize.js";
 import { type AgentRequest, askForSummary, toolTokensOf } from "./model-call.js";
-import { createModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
+import { createSharedModel, type TetherMiddlewareOptions, type TetherSummaryOptions } from "./options.js";
 import { seenRun } from "./seen-run.js";
 import { pairedState } from "./tether-state.js";
 
@@ -98,7 +98,7 @@ export function createSummarizer(
             },
         tally: seenRun(config).tally,
         resolveModel: async () =>
-          typeof summaryModel === "string" ? createModel(summaryModel) : (summaryModel ?? asked),
+          typeof summaryModel === "string" ? createSharedModel(summaryModel) : (summaryModel ?? asked),
       },
       config,
     );

@@ -15,7 +15,7 @@ import { safely } from "../shared/json.js";
 import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { asItIs, untilAborted } from "../shared/waiting.js";
-import { commandWithMessages, messagesOfCommand, resultIn, valuesOf } from "../threads/commands.js";
+import { commandWithMessages, messagesOfCommand, ownValuesOf, resultIn } from "../threads/commands.js";
 import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs/ended-runs.js";
 import type { OnRepair } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
@@ -103,14 +103,14 @@ function withValues(result: ToolMessage, values: readonly (readonly [key: string
 async function lateOutcome(coming: Promise<ToolMessage | Command>, { id = "" }: WantedCall) {
   const outcome = await coming;
   if (!isCommand(outcome)) return { result: resultIn({ messages: outcome }, id), values: [] };
-  return { result: resultIn(outcome, id), values: valuesOf(outcome, isOwnChannel) };
+  return { result: resultIn(outcome, id), values: ownValuesOf(outcome, isOwnChannel) };
 }
 
 /**
  * A tool call's outcome, or an error result instead of what the tool threw. The text is LangChain's own for an agent
  * without middleware.
  *
- * @param thrown What the tool threw. A middleware's mistake is not told to the model, which cannot mend it.
+ * @param thrown What the tool threw. A middleware's mistake is not told to the model, which cannot repair it.
  * @throws LangGraph's own signals, what the tool throws because of the abort, and what a middleware throws.
  */
 async function keepResult<Outcome>(

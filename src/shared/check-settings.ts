@@ -84,7 +84,7 @@ export function orFlag<Schema extends z.ZodType>(rule: Rule<Schema>) {
  * @param whole The settings object's name in errors.
  * @param place What precedes each setting's name in errors, such as `summary.`.
  * @param adviceOn What to do in place of a setting of another library that has no counterpart.
- * @throws InvalidSettingError for an unknown name, or a value that the setting does not take.
+ * @throws InvalidSettingError for an unknown name, or a value that the setting does not accept.
  */
 export function checkSettings(
   settings: unknown,

@@ -3,7 +3,7 @@
 import { madeOnce } from "./values.js";
 
 /**
- * Waits for work until a signal, if there is one, aborts. The work then goes on, and nobody waits for it.
+ * Waits for work until a signal, if there is one, aborts. The work then continues, and nobody waits for it.
  *
  * @throws The abort's reason, or the work's error.
  */
@@ -162,7 +162,7 @@ export class Patience {
   }
 
   /**
-   * Resolves like the work. Work that ignores its signal goes on, and nobody waits for it. There is one promise and one
+   * Resolves like the work. Work that ignores its signal continues, and nobody waits for it. There is one promise and one
    * timer for all its steps, because a token is a step.
    *
    * @throws The work's error, an Error if a step takes too long, or the reason of the run's abort.
@@ -239,7 +239,7 @@ interface Wait {
 
 /**
  * Resolves like the work. Without an answer within 30 seconds, or within 5 seconds after the abort, it rejects. The
- * work then goes on: its writes can still arrive.
+ * work then continues: its writes can still arrive.
  *
  * @throws The work's error, or an Error that says who has not answered.
  */
@@ -277,7 +277,7 @@ export function answered<Result>(work: Promise<Result>, { what, signal, giveUp }
 }
 
 /*
- * What work yields while it goes on, even if nobody takes it.
+ * What work yields while it is running, even if nobody takes it.
  */
 
 /** Who reads what work gives. */
@@ -291,7 +291,7 @@ export interface Reader<Item> {
 type End = { readonly kind: "done" } | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * Work as a generator of what it gives. It begins with the first `next`, and then goes on even if nobody reads. A
+ * Work as a generator of what it gives. It begins with the first `next`, and then continues even if nobody reads. A
  * caller that stops reading waits for its end.
  *
  * @throws The work's error, after everything that it has given.

@@ -46,7 +46,7 @@ export function resultIn(update: Written, callId: string): ToolMessage | undefin
 }
 
 /** What an update writes to own keys, in order. */
-export function valuesOf(update: Written, isOwnKey: (name: string) => boolean): Record<string, unknown>[] {
+export function ownValuesOf(update: Written, isOwnKey: (name: string) => boolean): Record<string, unknown>[] {
   const own = updatesIn(update).map((fields) => pickFields(fields, isOwnKey));
   return own.filter((fields) => Object.keys(fields).length > 0);
 }

@@ -30,7 +30,7 @@ export interface NearBudget {
  * - `shortened`: texts are shortened and messages left out, because the request would be too long.
  * - `described`: a sentence replaces each picture or file.
  * - `counted`: there are fewer pictures, messages or marks, or calls are split into more messages.
- * - `strict`: the complete input has the form that every provider accepts, with descriptions of pictures and files.
+ * - `strict`: every provider accepts the complete input, with descriptions of pictures and files.
  * - `retold`: one text replaces everything before the current turn.
  */
 export type Rung = "shortened" | "described" | "counted" | "strict" | "retold";
@@ -142,7 +142,7 @@ export type AgentEvent = EventPlace &
         /** What is wrong with it. */
         readonly reason: string;
       }
-    /** The thread's inbox could not be read. The run goes on without it. */
+    /** The thread's inbox could not be read. The run continues without it. */
     | {
         readonly type: "inbox-failed";
         /** The message of the error. */
@@ -156,7 +156,7 @@ export type AgentEvent = EventPlace &
         /** How many tokens shorter the model input is, by our estimate. */
         readonly tokensSaved: number;
       }
-    /** No summary could be written. The history stays as it was, and the run goes on. */
+    /** No summary could be written. The history stays as it was, and the run continues. */
     | {
         readonly type: "summary-failed";
         /** The message of the error. */
@@ -292,7 +292,7 @@ export function emitEvent(config: LangGraphRunnableConfig, event: AgentEvent): v
 
 /** For an event that no run's stream can have. Returns it with its place. */
 export function publishEvent(config: RunnableConfig, event: AgentEvent): AgentEvent {
-  const placed = { ...placeOf(config), ...event };
+  const placed = { ...eventPlaceOf(config), ...event };
   if (eventChannel.hasSubscribers) eventChannel.publish(placed);
   return placed;
 }
@@ -315,11 +315,11 @@ export function tellClosedCall(
   emitEvent(config, { type: "call-closed", tool: call.name, callId: call.id, cause });
   if (!isPlaceholder(message)) return;
   const repair = createRepair({ kind: "call-closed", call, message });
-  safely(() => onRepair?.(repair, placeOf(config)));
+  safely(() => onRepair?.(repair, eventPlaceOf(config)));
 }
 
 /** Where a task's events belong. */
-export function placeOf(config: RunnableConfig): EventPlace {
+export function eventPlaceOf(config: RunnableConfig): EventPlace {
   return defined({
     threadId: threadIdOf(config),
     runId: runIdOf(config),

@@ -125,8 +125,8 @@ export function summaryPolicy(
   windowInThread?: number,
 ): SummaryPolicy {
   return {
-    maxTokens: budgetFor(model, settings.maxTokensBeforeSummary, windowInThread),
-    maxMessages: settings.maxMessagesBeforeSummary,
+    maxTokensBeforeSummary: budgetFor(model, settings.maxTokensBeforeSummary, windowInThread),
+    maxMessagesBeforeSummary: settings.maxMessagesBeforeSummary,
     messagesToKeep: settings.messagesToKeep,
     tokensToKeep: settings.tokensToKeep,
     maxToolCalls: settings.maxToolCallsFromHistory,
@@ -144,10 +144,15 @@ export function summaryPolicy(
  */
 export function warnOfNoLimit(
   settings: SummarySettings,
-  { maxTokens, maxMessages }: SummaryPolicy,
+  { maxTokensBeforeSummary, maxMessagesBeforeSummary }: SummaryPolicy,
   isAsked = false,
 ): void {
-  if (maxTokens > 0 || maxMessages > 0 || settings.maxTokensBeforeSummary !== undefined) return;
+  if (
+    maxTokensBeforeSummary > 0 ||
+    maxMessagesBeforeSummary > 0 ||
+    settings.maxTokensBeforeSummary !== undefined
+  )
+    return;
   const given = Object.entries<Setting>(SUMMARY_SETTINGS).flatMap(([name, row]) =>
     Reflect.get(settings, name) === row.default ? [] : [name],
   );

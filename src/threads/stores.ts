@@ -32,7 +32,7 @@ const ESCAPED = new RegExp(`${ESCAPE}([0-9a-f]{4})`, "g");
 /** Messages are nested less deep. Clients and damaged stores can have values so deep that the stack overflows. */
 const LEVELS = 201;
 
-/** A key or another text without NUL and lone surrogates, which PostgreSQL does not take. */
+/** A key or another text without NUL and lone surrogates, which PostgreSQL does not accept. */
 export function escapeText(text: string): string {
   return text.replace(REFUSED, (character) => ESCAPE + toHex(character));
 }

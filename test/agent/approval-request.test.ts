@@ -1,13 +1,9 @@
 import { normalizeHitlInterruptPayload } from "@langchain/langgraph-sdk/ui";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import {
-  approvalRequest,
-  type Decision,
-  readDecisions,
-  readTextArguments,
-} from "../../src/agent/run/approval-request.js";
+import { approvalRequest, readDecisions, readTextArguments } from "../../src/agent/run/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/settings/approval-rules.js";
+import type { Decision } from "../../src/index.js";
 import { askedCalls } from "../../src/threads/ended-runs/ended-runs.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type Handler, type Layer, type Next, runOnion } from "../../src/agent/middleware/run-onion.js";
-import { MiddlewareError } from "../../src/index.js";
+import { type Handler, type Layer, runOnion } from "../../src/agent/middleware/run-onion.js";
+import { MiddlewareError, type Next } from "../../src/index.js";
 import { turns } from "../support/async.js";
 import { rowsOf } from "../support/test-tools.js";
 

@@ -4,10 +4,10 @@ import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { planAgent } from "../../src/agent/plan.js";
-import { type RunContext, settingsInRun } from "../../src/agent/settings/run-context.js";
+import { settingsInRun } from "../../src/agent/settings/run-context.js";
 import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
+import { createModel, type RunContext } from "../../src/index.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
-import { createModel } from "../../src/providers/models/create-model.js";
 import { summaryPolicy } from "../../src/threads/shared-settings.js";
 
 const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
@@ -106,6 +106,8 @@ describe("The token budget", () => {
 
   it.each([0, 900])("needs no model if a setting says %i", (maxTokensBeforeSummary) => {
     const settings = resolveSettings({ model: "offline:", maxTokensBeforeSummary });
-    expect(summaryPolicy(settings, undefined, undefined, 0).maxTokens).toBe(maxTokensBeforeSummary);
+    expect(summaryPolicy(settings, undefined, undefined, 0).maxTokensBeforeSummary).toBe(
+      maxTokensBeforeSummary,
+    );
   });
 });

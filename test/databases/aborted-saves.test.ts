@@ -3,10 +3,10 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../src/index.js";
-import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { turns } from "../support/async.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
 import { deferred } from "../support/deferred.js";
+import { replaceMethods } from "../support/internals.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { SAVERS, type SaverKind } from "../support/savers.js";
 import { inThread, pairedScript, user } from "../support/thread.js";

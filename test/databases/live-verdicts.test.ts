@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { applyRepair, createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
-import { memoryReceipt } from "../doctor/mend.js";
+import { memoryReceipt } from "../doctor/repair.js";
 import type { AnyGraph } from "../support/agent-kinds.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { SAVERS } from "../support/savers.js";

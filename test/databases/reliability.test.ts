@@ -5,13 +5,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it, vi } from "vitest";
-import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory, restoreCovered } from "../../src/index.js";
-import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { createSoakGraph } from "../fixtures/soak/graph.js";
 import { type TurnKind, turnText } from "../fixtures/soak/turn-kinds.js";
 import { approve, asInput, askedLabels } from "../support/approval-graph.js";
 import { DURABILITIES, type Durability } from "../support/crashing-thread.js";
+import { coverageOf, replaceMethods } from "../support/internals.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { mortalSaver } from "../support/mortal-saver.js";
 import { SAVERS, type SaverKind } from "../support/savers.js";

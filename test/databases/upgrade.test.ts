@@ -64,7 +64,7 @@ describe.each(Object.keys(OTHERS))("A thread of %s", (name) => {
     expect(script(messagesOf(back))).toEqual(["a", "b", "c", "d"].flatMap(turn));
   });
 
-  it("that was cancelled is mended by the first message", async () => {
+  it("that was cancelled is repaired by the first message", async () => {
     const { connect } = openFolder();
     const abort = new AbortController();
     const asking = new FunctionModel(() => calls(["fast", { label: "x" }, "a"], ["heedful", {}, "b"]));

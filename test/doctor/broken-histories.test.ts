@@ -4,13 +4,13 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, MemorySaver, MessagesAnnotation, StateGraph } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { createGraphStore, diagnoseThread, type FindingCode, planRepair } from "../../src/doctor.js";
-import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import type { DialectName } from "../../src/index.js";
 import { BROKEN_HISTORIES } from "../support/broken-histories.js";
 import { refusalsOf } from "../support/deployment/strict-worker.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { rowsOf, titled } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
-import { mend, undone } from "./mend.js";
+import { repair, undone } from "./repair.js";
 
 const State = Annotation.Root({
   ...MessagesAnnotation.spec,
@@ -64,13 +64,13 @@ it.each(titled(BROKEN_HISTORIES))("%s", async (title, { messages, repaired }) =>
   const takenOut = messages.flatMap(({ id = "" }) => (repaired.includes(id) ? [] : id));
   expect(plan.unplaced.map(({ messageId }) => messageId).sort()).toEqual(takenOut.sort());
 
-  const entries = await mend(place);
+  const entries = await repair(place);
   expect(JSON.stringify(await read())).not.toBe(before);
   expect(await undone(createGraphStore({ graph }), entries)).toEqual(["restored"]);
   expect(JSON.stringify(await read())).toBe(before);
   expect(await diagnoseThread(place)).toEqual({ ...report, checkpointId: expect.any(String) });
 
-  await mend(place);
+  await repair(place);
   const after = await read();
   // The graph knows that its run was stopped before the tools of the last message.
   const last = repaired.at(-1)?.replace("unrecorded", "interrupted") ?? "";
@@ -100,7 +100,7 @@ const use = { type: "tool_use", id: "x", name: "look", input: {} };
 const text = (words: string) => ({ type: "text", text: words });
 const noCalls = new AIMessage({ id: "a", content: "Hi.", additional_kwargs: { tool_calls: [] } });
 
-/** Faults for one provider. The request mends them, so nothing is stored. */
+/** Faults for one provider. The request repairs them, so nothing is stored. */
 const REFUSED: Readonly<Record<string, [DialectName, FindingCode, readonly BaseMessage[]]>> = {
   "ids of Kimi for Claude": ["anthropic", "content/call-id", round("a", "functions.read:0")],
   "an id of 83 characters for OpenAI": ["openai", "content/call-id", round("a", "c".repeat(83))],

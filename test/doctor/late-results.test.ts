@@ -12,7 +12,7 @@ import { EVENT_CHANNEL } from "../../src/threads/events.js";
 import { abortRun } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";
-import { mend } from "./mend.js";
+import { repair } from "./repair.js";
 
 const config = inThread("1");
 
@@ -59,14 +59,14 @@ describe.each([
   it("is put into the thread by a repair", async () => {
     const { end, place, read } = await withLateResult({ isClosed });
     await end();
-    await mend(place);
+    await repair(place);
     expect(await read()).toContain("tool: deaf done -");
   });
 });
 
 it("A placeholder of a repair gives way to a result that comes after it", async () => {
   const { send, end, place, read } = await withLateResult({ isClosed: false });
-  await mend(place);
+  await repair(place);
   expect((await read())[2]).toContain("tool! Tool call deaf");
   await end();
   await send("and now");

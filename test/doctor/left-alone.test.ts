@@ -1,20 +1,20 @@
-/** Threads that no repair writes: those that their own graph mends, and those of another graph. */
+/** Threads that no repair writes: those that their own graph repairs, and those of another graph. */
 
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { Annotation, MemorySaver, StateGraph } from "@langchain/langgraph";
 import { createAgent, summarizationMiddleware, todoListMiddleware } from "langchain";
 import { describe, expect, it } from "vitest";
-import { threadOfList } from "../../src/doctor/thread-store.js";
 import { applyRepair, createGraphStore, diagnoseThread, explain, planRepair } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { type AgentName, type AnyGraph, createDeployedAgent, TOOLS } from "../support/deployment/agents.js";
 import { driveLocally } from "../support/deployment/driver.js";
 import { StrictWorker } from "../support/deployment/strict-worker.js";
+import { threadOfList } from "../support/internals.js";
 import { messagesIn } from "../support/make-messages.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { inThread, user } from "../support/thread.js";
-import { codesOf, memoryReceipt, mend, undone } from "./mend.js";
+import { codesOf, memoryReceipt, repair, undone } from "./repair.js";
 
 expectWarnings(OLD_PACKAGES);
 
@@ -57,14 +57,14 @@ it.each<[owner: AgentName, other: AgentName]>([
     const outcome = await applyRepair({ store: wrong, ref }, plan, { receipt: memoryReceipt() });
     expect([outcome.kind, await stored()]).toEqual(["failed", broken]);
 
-    const entries = await mend({ store: own, ref });
+    const entries = await repair({ store: own, ref });
     const repaired = await stored();
     expect([await undone(wrong, entries), await stored()]).toEqual([["failed"], repaired]);
     expect(await undone(own, entries)).toEqual(["restored"]);
   },
 );
 
-describe("a thread whose own graph mends it with the next message", () => {
+describe("a thread whose own graph repairs it with the next message", () => {
   const base = { model: new StrictWorker(), tools: TOOLS };
   const GRAPHS: Readonly<Record<string, () => unknown>> = {
     createAgentGraph: () => createAgentGraph(base),
@@ -98,7 +98,7 @@ describe("a thread whose own graph mends it with the next message", () => {
   it("is told from one whose graph does not", () => {
     const thread = threadOfList(messagesIn(LISTS["pairing/dangling-call"]));
     expect(diagnoseThread(thread).outcome).toBe("findings");
-    expect(diagnoseThread({ ...thread, mendedBy: "agent" }).outcome).toBe("sound");
+    expect(diagnoseThread({ ...thread, repairedBy: "agent" }).outcome).toBe("sound");
   });
 });
 

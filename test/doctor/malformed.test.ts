@@ -15,7 +15,7 @@ import { driveLocally } from "../support/deployment/driver.js";
 import { asJson } from "../support/deployment/stored-deployment.js";
 import { mortalSaver } from "../support/mortal-saver.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
-import { undone } from "./mend.js";
+import { undone } from "./repair.js";
 
 expectWarnings(OLD_PACKAGES);
 

@@ -28,16 +28,16 @@ import {
   undo,
 } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
-import { replaceMethods } from "../../src/threads/langgraph/replace-methods.js";
 import { approve, asInput } from "../support/approval-graph.js";
 import { allOf } from "../support/async.js";
+import { replaceMethods } from "../support/internals.js";
 import { ai, human, removal, result } from "../support/make-messages.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { mortalSaver } from "../support/mortal-saver.js";
 import { strictViolations } from "../support/strict-check.js";
 import { inThread, pairedScript, script, user } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
-import { codesOf, memoryReceipt, mend, undone } from "./mend.js";
+import { codesOf, memoryReceipt, repair, undone } from "./repair.js";
 
 const config = inThread("1");
 const DANGLING = [human("u"), ai("a", "c"), human("v")];
@@ -98,7 +98,7 @@ it("plain objects in place of messages, and a value that is none: no other value
   expect(codesOf(report)).toEqual(["content/not-a-message", "pairing/dangling-call"]);
   const before = jsonOf(await place.messages());
   expect(await planRepair(place)).toMatchObject({ unplaced: [{ messageId: null }] });
-  const entries = await mend(place);
+  const entries = await repair(place);
   const { values, next } = await place.graph.getState(config);
   expect({ counter: values.counter, next }).toEqual({ counter: 7, next: [] });
   const [first, second, _, last] = before;
@@ -141,7 +141,7 @@ it.each(["sync", "async", "exit"] as const)(
       "state/pending-result fast",
       "pairing/dangling-call slow",
     ]);
-    await mend({ graph, config });
+    await repair({ graph, config });
     expect(script((await graph.getState(config)).values.messages)).toEqual([
       "human: text of u",
       "ai> tool_fast tool_slow",
@@ -172,13 +172,13 @@ it("the result of an approved call is found if the process died at its checkpoin
   await expect(killed).rejects.toThrow("died");
   const place = { graph, config, quietMs: 0 };
   expect(codesOf(await diagnoseThread(place))).toEqual(["pairing/dangling-call", "state/pending-result"]);
-  await mend(place);
+  await repair(place);
   const lines = ["human: go", "ai> look", "tool: it is there"];
   expect(pairedScript((await graph.getState(config)).values)).toEqual(lines);
   expect(pairedScript(await graph.invoke(user("and now?"), options)).slice(0, 3)).toEqual(lines);
 });
 
-describe("a thread that its own graph cannot read is found, mended, and can be read again", () => {
+describe("a thread that its own graph cannot read is found, repaired, and can be read again", () => {
   it("because a task has written a removal of a message that is not there", async () => {
     const graph = sequence({ first: () => ({}), second: () => ({ messages: [removal("m9")] }) });
     await expect(graph.invoke({ messages: DANGLING }, config)).rejects.toThrow();
@@ -187,7 +187,7 @@ describe("a thread that its own graph cannot read is found, mended, and can be r
       "thread/bricked",
       "pairing/dangling-call",
     ]);
-    await mend({ graph, config });
+    await repair({ graph, config });
     const { messages } = (await graph.getState(config)).values;
     expect(strictViolations(messages)).toEqual([]);
     expect(idsOf(messages)).toEqual(["u", "a", expect.any(String), "v"]);
@@ -200,7 +200,7 @@ describe("a thread that its own graph cannot read is found, mended, and can be r
     const place = await threadWith([human("u"), nested]);
     await expect(place.graph.getState(config)).rejects.toThrow();
     expect(codesOf(await diagnoseThread(place))).toEqual(["thread/bricked", "content/too-deep"]);
-    const [intent] = await mend(place);
+    const [intent] = await repair(place);
     expect(idsOf((await place.graph.getState(config)).values.messages)).toEqual(["u", "a"]);
     expect(JSON.stringify(intent)).toContain('"end"');
   });
@@ -270,7 +270,7 @@ describe("a thread that must not be changed", () => {
     await place.graph.invoke({ messages: [human("w")] }, config);
     const receipt = memoryReceipt();
     expect(await applyRepair(place, plan, { receipt })).toMatchObject({ kind: "moved" });
-    const entries = [...receipt.entries, ...(await mend(place))];
+    const entries = [...receipt.entries, ...(await repair(place))];
     await place.graph.invoke({ messages: [human("x")] }, config);
     const store = createGraphStore({ graph: place.graph });
     const description = expect.stringContaining("1 message");
@@ -317,7 +317,7 @@ it("a call that its human never approved is closed as such, and the one beside i
   ];
   const steps = closings.map((text) => ({ description: `A result is written for the call of ${text}` }));
   expect(await planRepair({ graph, config })).toMatchObject({ kind: "write", steps });
-  await mend({ graph, config });
+  await repair({ graph, config });
   const { values } = await graph.getState(config);
   expect(pairedScript(values)).toEqual([
     "human: Go.",
@@ -335,7 +335,7 @@ describe("a thread whose last node", () => {
     const checkpointer = new MemorySaver();
     await sequence(nodes("old"), { checkpointer }).invoke({ messages: DANGLING }, config);
     const graph = sequence(nodes("renamed"), { checkpointer });
-    await mend({ graph, config });
+    await repair({ graph, config });
     expect((await diagnoseThread({ graph, config })).outcome).toBe("sound");
     await graph.invoke({ messages: [human("Go on.")] }, config);
   });
@@ -397,9 +397,9 @@ describe("a checkpointer that fails at any of its operations", () => {
       const { values } = await place.graph.getState(config);
       expect([values.counter, values.messages.length]).toEqual([7, 5]);
       await applyRepair(place, await planRepair(place), { receipt });
-      const mended = (await place.graph.getState(config)).values.messages as BaseMessage[];
-      expect(strictViolations(mended)).toEqual([]);
-      expect(idsOf(mended)).toEqual(["u", "a", expect.any(String), "d", "v"]);
+      const repaired = (await place.graph.getState(config)).values.messages as BaseMessage[];
+      expect(strictViolations(repaired)).toEqual([]);
+      expect(idsOf(repaired)).toEqual(["u", "a", expect.any(String), "d", "v"]);
       expect(JSON.stringify(receipt.entries)).toContain("secret outcome x");
     }
   });

@@ -11,7 +11,7 @@ import { diagnoseThread, explain, planRepair, type StoredThread } from "../../sr
 import { InvalidMessageError, repairHistory } from "../../src/index.js";
 import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";
-import { codesOf } from "./mend.js";
+import { codesOf } from "./repair.js";
 
 const sound = messagesIn("u a(c) r:c b()");
 
@@ -56,7 +56,7 @@ describe("a report", () => {
       { code: "size/window", severity: "error" },
     ]);
     expect(diagnoseThread(stored(sound), { maxTokens: 5_000 }).findings).toEqual([]);
-    // The request mends it.
+    // The request repairs it.
     expect(planRepair(stored(sound)).kind).toBe("nothing");
   });
 
@@ -138,7 +138,7 @@ describe("an explanation", () => {
   const broken = messagesIn("u a(c1,c2) r:c2 v");
 
   it.each(["openai", "anthropic", "deepseek", "mistral", "gemini"] as const)(
-    "says what %s answers, and what mends it",
+    "says what %s answers, and what repairs it",
     (dialect) => {
       const { refused, reasons, text } = explain(broken, { dialect });
       expect(refused).toBe(true);
@@ -146,8 +146,8 @@ describe("an explanation", () => {
       expect(text).toContain(reasons[0]?.providerSays ?? "nothing");
       expect(text).toContain("repairHistory");
       expect(text).not.toContain("text of");
-      const mended = explain(repairHistory(broken).messages, { dialect });
-      expect(mended.reasons.map(({ rule }) => rule)).not.toContain("missing-result");
+      const repaired = explain(repairHistory(broken).messages, { dialect });
+      expect(repaired.reasons.map(({ rule }) => rule)).not.toContain("missing-result");
     },
   );
 

@@ -3,8 +3,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { ChatOpenAI } from "@langchain/openai";
 import { expect, it } from "vitest";
-import { threadOfList } from "../../src/doctor/thread-store.js";
 import { diagnoseThread, planRepair } from "../../src/doctor.js";
+import { threadOfList } from "../support/internals.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";

@@ -83,7 +83,7 @@ function createWorld(kind: "createAgentGraph" | "createAgent", checkpointer: Bas
     controller.abort(new Error("stopped"));
     await ended;
   };
-  return { agent, play, paid, looked, mend: () => (isDown = false) };
+  return { agent, play, paid, looked, repair: () => (isDown = false) };
 }
 
 async function list(place: object, options: UnfinishedOptions = NOW): Promise<UnfinishedThread[]> {
@@ -127,7 +127,7 @@ describe.each(["createAgentGraph", "createAgent"] as const)("unfinished threads 
       { callId: expect.any(String), tool: "look", outcome: "returned" },
     ]);
     expect(paid).toEqual(["1"]);
-    world.mend();
+    world.repair();
     const outcomes = await finish(agent, found, { concurrency: 3 });
     expect(Object.fromEntries(outcomes.map((outcome) => [outcome.threadId, outcome.kind]))).toEqual({
       fail: "finished",
@@ -199,9 +199,9 @@ describe("finishThreads", () => {
     Object.fromEntries(outcomes.map(({ threadId, ...outcome }) => [threadId, outcome.kind]));
 
   it("goes on after a failure, and reports its error", async () => {
-    const { agent, mend } = await stopped("createAgentGraph");
+    const { agent, repair } = await stopped("createAgentGraph");
     const found = await list(agent);
-    mend();
+    repair();
     const asked: string[] = [];
     const config = async ({ threadId }: UnfinishedThread) => {
       if (threadId === "failing") throw new Error("no config");
@@ -215,9 +215,9 @@ describe("finishThreads", () => {
   });
 
   it("skips a thread that has moved on, also to its end", async () => {
-    const { agent, mend, play } = await stopped("createAgentGraph");
+    const { agent, repair, play } = await stopped("createAgentGraph");
     const found = await list(agent);
-    mend();
+    repair();
     await play("1", "answer");
     expect(kindsOf(await finish(agent, found))).toMatchObject({ 1: "skipped", 2: "finished" });
     expect((await finish(agent, found)).map((outcome) => Object(outcome).reason)).toEqual(
@@ -270,9 +270,9 @@ describe("finishThreads", () => {
   };
 
   it("holds the lock of each thread of createAgent, and skips those whose lock is held", async () => {
-    const { agent, mend } = await stopped("createAgent");
+    const { agent, repair } = await stopped("createAgent");
     const found = await list(agent);
-    mend();
+    repair();
     const steps: string[] = [];
     const outcomes = await finish(agent, found, { lock: lockOf(["2"], steps) });
     expect(kindsOf(outcomes)).toMatchObject({ 1: "finished", 2: "skipped", 3: "finished" });

@@ -36,7 +36,7 @@ import { DATABASE_URL } from "../support/savers.js";
 import { inThread, user } from "../support/thread.js";
 import { makeTool } from "../support/tools.js";
 import { makeFolder, run } from "./command/command-line.js";
-import { mend } from "./mend.js";
+import { repair } from "./repair.js";
 
 const config = inThread("1");
 
@@ -184,7 +184,7 @@ describe.each(Object.entries(SAVERS_HERE))("over %s, a run of an agent was cut",
 
   it("a repair before the next message keeps what the patch of deepagents loses", async () => {
     const { graph, next } = await cutThread(AGENTS["createDeepAgent"], open());
-    await mend({ graph, config, quietMs: 0 });
+    await repair({ graph, config, quietMs: 0 });
     expect(await next()).toEqual(["seen", expect.stringMatching(/^Tool call wait \(w\): /)]);
   });
 

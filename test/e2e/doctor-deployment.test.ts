@@ -124,7 +124,7 @@ it.skipIf(process.env["SLOW_TESTS"] !== "1")(
       for (const { agent, threadId, kind, story, findings } of threads) {
         const say = (text: string) => told.push(`${agent} ${threadId} (${kind}: ${story}): ${text}`);
         const report = reports.get(threadId);
-        // What this agent mends itself is no fault.
+        // What this agent repairs itself is no fault.
         const patches = agent === "deep";
         const heals = (agent === "ours" || patches) && !isTooDeep(story);
         const loud = (report?.findings ?? []).filter(

@@ -24,7 +24,7 @@ const send = async (thread: string, content: string): Promise<unknown> =>
     .catch(() => undefined);
 
 describe("a LangGraph server", () => {
-  it("finds broken, bricked, waiting and busy threads, mends what can be mended, and takes it back", async () => {
+  it("finds broken, bricked, waiting and busy threads, repairs what can be repaired, and takes it back", async () => {
     const { client, url } = server;
     const label = `doctor-${process.pid}`;
     const broken = await makeThread(label);

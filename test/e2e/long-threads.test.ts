@@ -2,9 +2,8 @@
 
 import { RemoteGraph } from "@langchain/langgraph/remote";
 import { describe, expect, it } from "vitest";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import { coverageOf } from "../../src/history/summary.js";
 import { readFullHistory, restoreCovered } from "../../src/index.js";
+import { coverageOf, reduceMessages } from "../support/internals.js";
 import { textOf } from "../support/long-histories.js";
 import { inThread } from "../support/thread.js";
 import { serve } from "./served.js";

@@ -82,14 +82,22 @@ describe("A summary is due", () => {
   const tokens = tokensOf(history);
 
   it.each([
-    ["if the input has more tokens than the limit", { maxTokens: tokens - 1 }, true],
-    ["not if it has exactly that many tokens", { maxTokens: tokens }, false],
-    ["with the system prompt", { maxTokens: tokens, promptTokens: 1 }, true],
-    ["with the schemas of the tools", { maxTokens: tokens, toolTokens: 1 }, true],
-    ["never with a limit of 0", { maxTokens: 0 }, false],
-    ["if there are more messages than the limit", { maxTokens: 0, maxMessages: 39 }, true],
-    ["not if there are exactly that many messages", { maxTokens: 0, maxMessages: 40 }, false],
-    ["by either limit", { maxTokens: tokens, maxMessages: 39 }, true],
+    ["if the input has more tokens than the limit", { maxTokensBeforeSummary: tokens - 1 }, true],
+    ["not if it has exactly that many tokens", { maxTokensBeforeSummary: tokens }, false],
+    ["with the system prompt", { maxTokensBeforeSummary: tokens, promptTokens: 1 }, true],
+    ["with the schemas of the tools", { maxTokensBeforeSummary: tokens, toolTokens: 1 }, true],
+    ["never with a limit of 0", { maxTokensBeforeSummary: 0 }, false],
+    [
+      "if there are more messages than the limit",
+      { maxTokensBeforeSummary: 0, maxMessagesBeforeSummary: 39 },
+      true,
+    ],
+    [
+      "not if there are exactly that many messages",
+      { maxTokensBeforeSummary: 0, maxMessagesBeforeSummary: 40 },
+      false,
+    ],
+    ["by either limit", { maxTokensBeforeSummary: tokens, maxMessagesBeforeSummary: 39 }, true],
   ])("%s", (_title, policy, expected) => {
     expect(isSummaryDue(history, policyOf(policy))).toBe(expected);
   });
@@ -188,12 +196,12 @@ describe("The summary before", () => {
   const kept = (...messages: string[]) => summary("s", { kind: "keep", messages });
   const late = (messages: readonly BaseMessage[], content?: string) =>
     reduce(messages, [kept("h1", "a1", "a2"), result("late", "c", content)]);
-  const replaced = (messages: readonly BaseMessage[], maxTokens = 1000) => {
+  const replaced = (messages: readonly BaseMessage[], maxTokensBeforeSummary = 1000) => {
     const {
       summaries = [],
       lateResults = [],
       covered = [],
-    } = planSummary(messages, policyOf({ maxTokens })) ?? {};
+    } = planSummary(messages, policyOf({ maxTokensBeforeSummary: maxTokensBeforeSummary })) ?? {};
     return { replaced: outline([...summaries, ...lateResults]), covered: outline(covered).split(" ") };
   };
 

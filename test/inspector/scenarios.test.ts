@@ -222,9 +222,9 @@ describe("a page", () => {
     expect(page).toContain('class="row as-stored bad" id="stored-3"');
     expect(page).toContain("<b>5 messages</b> as stored");
     expect(page).not.toContain("will be closed");
-    const mended = await thread.page("?with=tether");
-    expect(mended).toContain("would be closed");
-    expect(mended).not.toContain("refuse the next message");
+    const repaired = await thread.page("?with=tether");
+    expect(repaired).toContain("would be closed");
+    expect(repaired).not.toContain("refuse the next message");
     // Each step says whether it is sound, and the latest one what the doctor says.
     const told = await thread.told();
     const [latest, ...earlier] = told.steps.map(({ findings }: { findings: number }) => findings);

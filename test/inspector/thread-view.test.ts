@@ -3,12 +3,13 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportOn } from "../../src/doctor/findings.js";
 import { nextHistoryOf } from "../../src/doctor/next-history.js";
-import { type EndedRun, type StoredThread, threadOfList } from "../../src/doctor/thread-store.js";
+import { threadOfList } from "../../src/doctor/thread-store.js";
+import type { EndedRun, StoredThread } from "../../src/doctor.js";
 import { explainInput } from "../../src/index.js";
 import { viewMessage } from "../../src/inspector/view/message-view.js";
 import { formOf, type RequestForm } from "../../src/inspector/view/request.js";
 import { rowsOf } from "../../src/inspector/view/rows.js";
-import { type Step, stepOf, withBranches } from "../../src/inspector/view/steps.js";
+import { type ShownStep, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
 import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
@@ -16,7 +17,7 @@ import { ai, human, messagesIn, summary, system } from "../support/make-messages
 import { runs } from "../support/test-tools.js";
 
 const STORED = { createdAt: undefined, metadata: {}, messages: undefined, next: ["model"], tasks: [] };
-const at = (checkpointId: string, parentId?: string): Step =>
+const at = (checkpointId: string, parentId?: string): ShownStep =>
   stepOf({ ...STORED, checkpointId, ...(parentId !== undefined && { parentId }) }, undefined, null);
 const STEP = at("c2", "c1");
 
@@ -33,7 +34,7 @@ const READING = {
   queued: 0,
   values: {},
   metadata: {},
-  mendedBy: "agent" as const,
+  repairedBy: "agent" as const,
   isMade: true,
   findings: [],
   knowsSettings: true,

@@ -235,7 +235,7 @@ function threadOf(messages: readonly unknown[], fields: Partial<StoredThread> = 
     endedRuns: [],
     openTasks: [],
     otherChannels: [],
-    mendedBy: "nobody",
+    repairedBy: "nobody",
     ...fields,
   };
 }
@@ -301,9 +301,9 @@ const DOORS: Readonly<Record<string, (messages: readonly unknown[]) => Promise<s
   "the page with tetherMiddleware": (messages) =>
     open(storeOf(threadOf(messages)), "/threads/thread?with=tether&dialect=anthropic"),
   "the page of an agent's thread": (messages) =>
-    open(storeOf(threadOf(messages, { mendedBy: "agent" })), "/threads/thread?only=changes"),
+    open(storeOf(threadOf(messages, { repairedBy: "agent" })), "/threads/thread?only=changes"),
   "the JSON of an agent's thread": (messages) =>
-    open(storeOf(threadOf(messages, { mendedBy: "agent" })), "/threads/thread.json?dialect=strict"),
+    open(storeOf(threadOf(messages, { repairedBy: "agent" })), "/threads/thread.json?dialect=strict"),
 };
 
 /** @param run Returns the printed text. */
@@ -405,7 +405,7 @@ describe("The work grows with", () => {
         const outcome = await applyRepair({ store: storeOf(stored), ref: REF }, plan, {
           receipt: { append },
         });
-        const agent = storeOf({ ...stored, mendedBy: "agent" });
+        const agent = storeOf({ ...stored, repairedBy: "agent" });
         return [
           JSON.stringify([diagnoseThread(stored), outcome, receipt]),
           await open(storeOf(stored), "/threads/thread"),

@@ -70,12 +70,12 @@ describe("The reducer", () => {
     expect(read.channel_values.messages).toHaveLength(messages.length);
   });
 
-  law("reports each message that it mended", RUNS, [hostileMessage], (message) => {
+  law("reports each message that it repaired", RUNS, [hostileMessage], (message) => {
     const { messages, repairs } = reduceMessages([], [message]);
     // A null is nothing, and no fault.
     const plain = withoutNulls(message);
     const isSound = issueOfShape(plain) === undefined;
-    expect(repairs.some(({ kind }) => kind === "message-mended")).toBe(!isSound);
+    expect(repairs.some(({ kind }) => kind === "message-repaired")).toBe(!isSound);
     if (isSound && messages.length > 0) expect(messages[0]?.content).toEqual(plain.content);
   });
 });

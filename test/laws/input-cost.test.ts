@@ -15,7 +15,7 @@ import { type PreparedInputOptions, prepareModelInput } from "../../src/provider
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { policyOf } from "../support/long-histories.js";
 
-const policy = policyOf({ maxTokens: 1e9, maxMessages: 1e9, messagesToKeep: 20 });
+const policy = policyOf({ maxTokensBeforeSummary: 1e9, maxMessagesBeforeSummary: 1e9, messagesToKeep: 20 });
 
 /** Turns whose call ids repeat, so that the projection renames them. */
 const turn = (index: number): BaseMessage[] => [

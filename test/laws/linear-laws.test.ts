@@ -78,8 +78,8 @@ const LIMITED: typeof FUNCTIONS = [
 ];
 
 const POLICY: SummaryPolicy = {
-  maxTokens: 100,
-  maxMessages: 10,
+  maxTokensBeforeSummary: 100,
+  maxMessagesBeforeSummary: 10,
   messagesToKeep: 5,
   tokensToKeep: undefined,
   toolTokens: 0,

@@ -48,7 +48,7 @@ const policy = fc.record({
 });
 const kind = fc.constantFrom("keep" as const, "archive" as const);
 
-const inputOf = ({ history, policy: { maxTokens } }: ShadowedThread) =>
+const inputOf = ({ history, policy: { maxTokensBeforeSummary: maxTokens } }: ShadowedThread) =>
   toModelInput(history, { systemPrompt: PROMPT, maxTokens });
 
 type Story = readonly [Act[], "keep" | "archive", Partial<ShadowedThread["policy"]>];
@@ -165,7 +165,8 @@ describe("Right after a summary", () => {
       // Up to a tenth of the budget is not worth a request to the summariser.
       // Messages shorter than a summary of them are not covered. The input has them, or a note that is longer still.
       const least = leastOf(thread) + (thread.isTooShortToCover ? NOTE_TOKENS : 0);
-      const budget = Math.max(thread.policy.maxTokens, least) + thread.policy.maxTokens / 10;
+      const budget =
+        Math.max(thread.policy.maxTokensBeforeSummary, least) + thread.policy.maxTokensBeforeSummary / 10;
       const shown = outline(flattenVisible(visibleHistory(thread.history)));
       expect(tokensOf(inputOf(thread)), shown).toBeLessThanOrEqual(budget);
     });

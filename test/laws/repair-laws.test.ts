@@ -59,7 +59,7 @@ describe("A repaired list", () => {
     const [before, after] = [heads(list), heads(messages)];
     expect(after).toHaveLength(before.length);
     for (const [index, message] of before.entries())
-      expect([message, ...mendsOf(repairs, message)]).toContain(after[index]);
+      expect([message, ...repairsOf(repairs, message)]).toContain(after[index]);
   });
 
   law(
@@ -108,7 +108,7 @@ describe("Nothing is lost", () => {
 
   law("each added message is in a repair and answers a call", RUNS, [given], (list) => {
     const { messages, repairs } = repairHistory(list);
-    const known = list.flatMap((message) => [message, ...mendsOf(repairs, message)]);
+    const known = list.flatMap((message) => [message, ...repairsOf(repairs, message)]);
     expect(messages.filter((message) => !known.includes(message))).toEqual(addedBy(repairs));
   });
 
@@ -134,9 +134,9 @@ const addedBy = (repairs: RepairedHistory["repairs"]) =>
   repairs.flatMap((repair) => (repair.kind === "call-closed" ? [repair.message] : []));
 
 /** What a repair has put in the place of a message, so that every client sends its calls. A list can have it twice. */
-function mendsOf(repairs: RepairedHistory["repairs"], message: BaseMessage): BaseMessage[] {
+function repairsOf(repairs: RepairedHistory["repairs"], message: BaseMessage): BaseMessage[] {
   return repairs.flatMap((repair) =>
-    repair.kind === "message-mended" && repair.message === message ? [repair.by] : [],
+    repair.kind === "message-repaired" && repair.message === message ? [repair.by] : [],
   );
 }
 

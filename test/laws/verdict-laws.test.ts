@@ -17,7 +17,7 @@ import {
 } from "../../src/doctor.js";
 import { createInspector } from "../../src/inspector.js";
 import { makeFolder, run } from "../doctor/command/command-line.js";
-import { mend } from "../doctor/mend.js";
+import { repair } from "../doctor/repair.js";
 import {
   AGENT_KINDS,
   type AgentKind,
@@ -197,7 +197,7 @@ async function expectTrue({ open: openSaver }: SaverKind, kind: AgentKind, state
   await copyThread(checkpointer, "1", "1", mended.checkpointer);
   const place = { graph: mended.graph, config, quietMs: 0 };
   const isMended = (await planRepair(place)).kind === "write";
-  if (isMended) await mend(place);
+  if (isMended) await repair(place);
 
   const isRefused = await isRefusedNext(given, state);
   const wrong = isRefused ? "green" : "red";

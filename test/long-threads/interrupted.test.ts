@@ -12,9 +12,9 @@ import {
 import { withLangGraph } from "@langchain/langgraph/zod";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { coverageOf } from "../../src/history/summary.js";
 import { pairedMessagesReducer, readFullHistory } from "../../src/index.js";
 import { createLookGraph } from "../support/create-look-graph.js";
+import { coverageOf } from "../support/internals.js";
 import { talkOf, textOf } from "../support/long-histories.js";
 import { FunctionModel } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";

@@ -2,9 +2,9 @@
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/summary.js";
 import { allOf } from "../support/async.js";
 import { createLookGraph, eventsOf } from "../support/create-look-graph.js";
+import { coverageOf } from "../support/internals.js";
 import { talkOf } from "../support/long-histories.js";
 import { FunctionModel } from "../support/models.js";
 import { inThread, messagesOf, user } from "../support/thread.js";

@@ -3,9 +3,9 @@
 import { AIMessage, HumanMessage, RemoveMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/summary.js";
 import { createAgentGraph, readFullHistory } from "../../src/index.js";
 import { createLookGraph, lookUp } from "../support/create-look-graph.js";
+import { coverageOf } from "../support/internals.js";
 import { textOf, turnsOf } from "../support/long-histories.js";
 import { FunctionModel, shortSummariser } from "../support/models.js";
 import { outline } from "../support/plain-messages.js";

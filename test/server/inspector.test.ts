@@ -1,7 +1,7 @@
 /** The routes over a server that is played: what they ask of it, with which rights, and what they keep to themselves. */
 
 import { afterEach, describe, expect, it } from "vitest";
-import { serveInspector } from "../../server/inspector.js";
+import { mountInspector } from "../../server/inspector.js";
 
 const SERVER = Symbol.for("langgraph_api:fetch");
 afterEach(() => Reflect.deleteProperty(globalThis, SERVER));
@@ -47,7 +47,7 @@ function inspect(hasUsers: boolean, answers: Readonly<Record<string, unknown>> =
     return typeof answer === "number" ? new Response("No", { status: answer }) : Response.json(answer);
   };
   Reflect.set(globalThis, SERVER, serverFetch);
-  const inspector = serveInspector({ MODEL: "offline:", SYSTEM_PROMPT: "The operator's secret." }, hasUsers);
+  const inspector = mountInspector({ MODEL: "offline:", SYSTEM_PROMPT: "The operator's secret." }, hasUsers);
   const get = (path: string, headers: Record<string, string> = {}) =>
     inspector(new Request(`http://localhost${path}`, { headers: { host: "localhost", ...headers } }), LOCAL);
   return { asked, get };

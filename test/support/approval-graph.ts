@@ -3,8 +3,12 @@
 import type { AIMessage } from "@langchain/core/messages";
 import { Command, type Interrupt, interrupt, MemorySaver } from "@langchain/langgraph";
 import { z } from "zod";
-import type { ApprovalRequest } from "../../src/agent/run/approval-request.js";
-import { type AgentGraph, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import {
+  type AgentGraph,
+  type AgentGraphOptions,
+  type ApprovalRequest,
+  createAgentGraph,
+} from "../../src/index.js";
 import { scripted } from "./scripted-model.js";
 import { messagesOf, pairedScript, script } from "./thread.js";
 import { makeTool } from "./tools.js";

@@ -6,9 +6,9 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatMistralAI } from "@langchain/mistralai";
 import { ChatOpenAI, type ChatOpenAIFields } from "@langchain/openai";
+import { createModel } from "../../src/index.js";
 import { carryHostFields } from "../../src/providers/host-fields/client.js";
 import { createDeepSeekModel } from "../../src/providers/makers/deepseek/client.js";
-import { createModel } from "../../src/providers/models/create-model.js";
 import { rememberDialect } from "../../src/providers/table/dialect-of.js";
 import type { ProviderName, StrictProvider } from "./strict-provider/start-strict-provider.js";
 

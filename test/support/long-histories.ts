@@ -58,8 +58,8 @@ export function tokensOf(messages: readonly BaseMessage[]): number {
 
 export function policyOf(policy: Partial<SummaryPolicy> = {}): SummaryPolicy {
   return {
-    maxTokens: 1000,
-    maxMessages: 0,
+    maxTokensBeforeSummary: 1000,
+    maxMessagesBeforeSummary: 0,
     messagesToKeep: 4,
     tokensToKeep: undefined,
     toolTokens: 0,

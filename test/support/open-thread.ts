@@ -3,9 +3,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent, type ReactAgent } from "langchain";
-import type { createAgentGraph } from "../../src/index.js";
+import type { AgentEvent, createAgentGraph } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import type { AgentEvent } from "../../src/threads/events.js";
 import { PlainClient } from "./stream-faults.js";
 import { messagesOf, pairedMessagesOf, user } from "./thread.js";
 

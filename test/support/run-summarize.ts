@@ -7,7 +7,7 @@ import type { SummaryPolicy } from "../../src/history/plan-summary.js";
 import { coerceMessage } from "../../src/history/read-messages.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { coverageOf } from "../../src/history/summary.js";
-import type { AgentEvent } from "../../src/threads/events.js";
+import type { AgentEvent } from "../../src/index.js";
 import type { SummaryAttempt } from "../../src/threads/state.js";
 import { summarizeHistory, summaryWording } from "../../src/threads/summary/summarize.js";
 import { policyOf } from "./long-histories.js";

@@ -5,7 +5,7 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
-import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import type { DialectName } from "../../src/index.js";
 import { toSentMessages } from "../../src/providers/rules/rule.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
 

@@ -4,7 +4,7 @@
  */
 
 import { type AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
-import { coverageOf } from "../../src/history/summary.js";
+import { coverageOf } from "./internals.js";
 
 type Block = Record<string, unknown>;
 

@@ -8,7 +8,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import fc from "fast-check";
-import { createSummary } from "../../src/history/summary.js";
+import { createSummary } from "./internals.js";
 import { textOf } from "./long-histories.js";
 
 /** Mostly short, sometimes long, sometimes huge. In tokens. */

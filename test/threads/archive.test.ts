@@ -11,11 +11,7 @@ import { callsOf } from "../../src/history/call.js";
 import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf, createSummary } from "../../src/history/summary.js";
 import { visibleHistory } from "../../src/history/visible-history.js";
-import {
-  type MissingMessages,
-  readFullHistory,
-  restoreCovered,
-} from "../../src/threads/summary/full-history.js";
+import { type MissingMessages, readFullHistory, restoreCovered } from "../../src/index.js";
 import { nested } from "../support/foreign-values.js";
 import { humanOf, turnsOf } from "../support/long-histories.js";
 import {

@@ -4,8 +4,13 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { isUserMessage } from "../../src/history/summary.js";
-import { createAgentGraph, explainInput, toModelInput, validateHistory } from "../../src/index.js";
-import type { DialectName } from "../../src/providers/contract/dialect-name.js";
+import {
+  createAgentGraph,
+  type DialectName,
+  explainInput,
+  toModelInput,
+  validateHistory,
+} from "../../src/index.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { type ClientRun, openAgent, openThread } from "../support/open-thread.js";
 import {

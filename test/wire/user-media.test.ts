@@ -5,10 +5,7 @@ import { tool } from "@langchain/core/tools";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createAgentGraph } from "../../src/index.js";
-import type { DialectName } from "../../src/providers/contract/dialect-name.js";
-import { toModelInput } from "../../src/providers/input/to-model-input.js";
-import { validateHistory } from "../../src/providers/rules/validate-history.js";
+import { createAgentGraph, type DialectName, toModelInput, validateHistory } from "../../src/index.js";
 import { anthropicAt, clientOf, openAIAt, PROVIDERS } from "../support/clients.js";
 import {
   ANSWER,

@@ -1,4 +1,4 @@
-/** Which responses are whole, which are asked for again, and which another request would not mend. */
+/** Which responses are whole, which are asked for again, and which another request would not repair. */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";

@@ -42,7 +42,7 @@ import {
   tasksOfLostRun,
 } from "../../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep, ownTaskOf } from "../../threads/langgraph/run-host.js";
-import { stepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
+import { superstepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
 import { readOwnValues } from "../../threads/own-state.js";
 import type { AgentUpdate, ToolsUpdate } from "../../threads/state.js";
 import { type FunctionCall, functionHook, type StateUpdate } from "../middleware/contexts.js";
@@ -320,7 +320,7 @@ function keptUpdate({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsU
   const { input, checkpoints } = runOf(config).inputs;
   const { abandoned: tuple, isFork } = checkpoints;
   const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
-  if (!isFork || !isAnswer || tuple?.metadata?.step !== (stepOf(config) ?? 0) - 1) return undefined;
+  if (!isFork || !isAnswer || tuple?.metadata?.step !== (superstepOf(config) ?? 0) - 1) return undefined;
   const writes = keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume));
   const messages = writes
     .flatMap(([channel, value]) => (channel === "messages" ? [value].flat() : []))
@@ -341,7 +341,7 @@ function savedMessages(
   config: LangGraphRunnableConfig,
 ): AgentUpdate["messages"] {
   const { input, checkpoints } = runOf(config).inputs;
-  const step = stepOf(config);
+  const step = superstepOf(config);
   const tuple = checkpoints.abandoned;
   if (tuple === undefined || checkpoints.isFork || step === undefined || !continues(tuple, input))
     return undefined;

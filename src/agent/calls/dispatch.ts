@@ -17,7 +17,7 @@ import { missingCheckpointer } from "../../threads/stores.js";
 import { addUsage, isUsed, type ThreadUsage } from "../../threads/usage.js";
 import type { StateUpdate } from "../middleware/contexts.js";
 import type { AgentPlan, ModelStep } from "../plan.js";
-import { type ApprovalTask, askedWith } from "../run/approval-request.js";
+import { type ApprovalTask, questionWith } from "../run/approval-request.js";
 import { nearBudgets, type Spending } from "../run/budgets.js";
 import { runOf } from "../run/handle.js";
 import { type ApprovalScene, approvalScene } from "../settings/approval-rules.js";
@@ -84,7 +84,7 @@ export async function dispatchCalls(
   const waiting = approvals.filter((asked) => asked !== undefined);
   if (waiting.length > 0 && !isSavedRun(config)) throw missingCheckpointer();
   const free = own.filter((_, index) => approvals[index] === undefined);
-  const questions = waiting.length === 0 ? turn.asked : askedWith(turn.asked, waiting);
+  const questions = waiting.length === 0 ? turn.asked : questionWith(turn.asked, waiting);
   const question: ApprovalTask = {
     messageId: message.id ?? "",
     tasks: waiting,
@@ -176,7 +176,7 @@ export function charge(
 }
 
 /**
- * The model node's write, with what chat middleware wrote. The turn goes on even if a middleware wrote a user message,
+ * The model node's write, with what chat middleware wrote. The turn continues even if a middleware wrote a user message,
  * which would otherwise begin a turn with new limits. A message from the inbox does begin one.
  *
  * @param reducedKeys The keys that combine the values written to them.
@@ -189,7 +189,7 @@ export function mergeUpdates(
 ): Dispatched {
   if (updates.length === 0) return dispatched;
   const { update = {}, combined = [] } = dispatched;
-  const written = messagesIn(update);
+  const written = messagesOfUpdate(update);
   const messagesOf = (isAfter: boolean) =>
     updates.flatMap((given) => (given.isAfter === isAfter ? given.messages : []));
   const messages = [...messagesOf(false), ...written, ...messagesOf(true)];
@@ -210,7 +210,7 @@ export function mergeUpdates(
 }
 
 /** The model node writes only instances. */
-export function messagesIn({ messages = [] }: AgentUpdate): BaseMessage[] {
+export function messagesOfUpdate({ messages = [] }: AgentUpdate): BaseMessage[] {
   return messages as BaseMessage[];
 }
 

@@ -20,7 +20,7 @@ import { parentCheckpoints } from "../../threads/saver/saved-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
-import { type ApprovalTask, askedWith } from "../run/approval-request.js";
+import { type ApprovalTask, questionWith } from "../run/approval-request.js";
 import { type RunInputs, runOf } from "../run/handle.js";
 import { hasSteered, noteRecovered } from "../run/steer.js";
 
@@ -67,7 +67,7 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
       ...(isUsed(usage) && { threadUsage: usage }),
     };
     const question = asksNext ? pendingApprovals(calls.filter(({ isPending }) => isPending)) : undefined;
-    const isFollowing = question !== undefined && askedWith(state.turn?.asked, question.tasks) === "";
+    const isFollowing = question !== undefined && questionWith(state.turn?.asked, question.tasks) === "";
     const whole =
       question === undefined
         ? update
@@ -110,7 +110,7 @@ export function pendingApprovals(
   const tasks = pending.flatMap(({ place, remains }) => {
     if (remains?.kind !== "question") return [];
     const task = known[place];
-    return task !== undefined && isSame(task, remains.asked)
+    return task !== undefined && isAskedCall(task, remains.asked)
       ? [{ ...task, description: remains.asked.description }]
       : [];
   });
@@ -118,6 +118,6 @@ export function pendingApprovals(
 }
 
 /** A client may have replaced the message since. Only calls that the model made are asked about. */
-function isSame({ call, args }: ToolTask, asked: AskedCall): boolean {
+function isAskedCall({ call, args }: ToolTask, asked: AskedCall): boolean {
   return call.id === asked.id && call.name === asked.name && toJson(args) === toJson(asked.args);
 }

@@ -38,7 +38,7 @@ export interface AgentGraphOptions<
  *
  * @param options The model, the tools and the other settings. docs/settings.md lists them with their defaults.
  *
- * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not accept.
  * @throws InvalidToolError for a tool that a provider would refuse, or if two tools have the same name.
  * @throws InvalidModelError for a model name that cannot be resolved, or a missing key.
  * @example

@@ -18,7 +18,7 @@ import { emitEvent } from "../../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../../threads/langgraph/channels.js";
 import { readState } from "../../threads/langgraph/read-checkpoints.js";
 import { isNodeWithoutMemory } from "../../threads/langgraph/run-host.js";
-import { route, stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { route, superstepOf } from "../../threads/langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../../threads/state.js";
 import { createApproveNode } from "../calls/approve.js";
@@ -140,13 +140,13 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
   return async (input, config) => {
     const { inputs, record } = runOf(config);
     emitInputEvents(config);
-    // Most runs go on in the same turn of the event loop.
+    // Most runs continue in the same turn of the event loop.
     const before = checkpointsBefore(inputs);
     if (mayBeKilled(before, usageOfGraph)) {
       record.killedTold ??= tellKilledRun(before, usageOfGraph, config);
       await record.killedTold;
     }
-    record.beginStep(stepOf(config), readState(config, inputs.ownState.keys));
+    record.beginStep(superstepOf(config), readState(config, inputs.ownState.keys));
     try {
       const output = await node(inSoundForm(input), config);
       record.addWrites(updatesIn(output));

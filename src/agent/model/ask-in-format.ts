@@ -30,7 +30,7 @@ import {
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
 import type { FormatRequest, ModelRequest, Offer } from "./ask.js";
-import { askModel, type ModelResponse } from "./ask-in-middleware.js";
+import { askForStep, type ModelResponse } from "./ask-in-middleware.js";
 
 export interface ResponseInFormat {
   readonly response: ModelResponse;
@@ -54,7 +54,7 @@ export async function askInFormat(
   config: LangGraphRunnableConfig<RunContext>,
 ): Promise<ResponseInFormat> {
   if (plan === undefined)
-    return { response: await askModel(request, config), format: undefined, requests: 1 };
+    return { response: await askForStep(request, config), format: undefined, requests: 1 };
   // A chat middleware can offer other tools than the graph's.
   let hasTools = request.tools.length > 0;
   const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
@@ -68,7 +68,7 @@ export async function askInFormat(
     },
   };
   for (let requests = 1; ; requests += 1) {
-    const response = await askModel(asked, config);
+    const response = await askForStep(asked, config);
     updates.push(...response.updates);
     const { message, model, position } = response;
     const format = formatOf(model);
@@ -251,7 +251,7 @@ function done(
   return { kind: "done", dispatched: { update, goto, refused: results.length, isEnd } };
 }
 
-/** Answers the format's calls with this error. The response's other calls go on. */
+/** Answers the format's calls with this error. The response's other calls continue. */
 function goOn({ structured }: Response, text: string): Settled {
   return {
     kind: "go-on",

@@ -39,7 +39,7 @@ export interface ModelResponse extends ChatOutcome {
 type Config = LangGraphRunnableConfig<RunContext>;
 
 /** @throws ModelError if there is no complete response, and any error of a chat middleware. */
-export async function askModel(request: ModelRequest, config: Config): Promise<ModelResponse> {
+export async function askForStep(request: ModelRequest, config: Config): Promise<ModelResponse> {
   const { history, toolChoice, input } = request;
   const { middleware } = runOf(config).inputs;
   if (middleware.chat.length > 0) return askWithMiddleware(request, middleware, config);

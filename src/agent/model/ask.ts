@@ -28,7 +28,7 @@ import { emitEvent, type OnRepair } from "../../threads/events.js";
 import { createUsageCounter } from "../../threads/usage.js";
 import type { ModelStep } from "../plan.js";
 import { runOf } from "../run/handle.js";
-import { dialectAt, type ModelChain, nameOf } from "../settings/models.js";
+import { dialectAt, type ModelChain, modelNameOf } from "../settings/models.js";
 import { afterRequired, requiredFunctionOf, type ToolChoice } from "../settings/tools.js";
 
 export interface ModelRequest {
@@ -139,8 +139,8 @@ export async function streamResponse(call: StreamCall, config: LangGraphRunnable
       const next = await models.make(models.at(position + 1));
       emitEvent(config, {
         type: "model-switched",
-        from: nameOf(models.at(position), model),
-        to: nameOf(models.at(position + 1), next),
+        from: modelNameOf(models.at(position), model),
+        to: modelNameOf(models.at(position + 1), next),
         reason: error.message,
       });
       model = next;

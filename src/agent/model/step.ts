@@ -34,7 +34,7 @@ import {
   type Dispatched,
   dispatchCalls,
   mergeUpdates,
-  messagesIn,
+  messagesOfUpdate,
   refuseEnded,
   withName,
 } from "../calls/dispatch.js";
@@ -69,7 +69,7 @@ export function createModelNode(plan: AgentPlan) {
   };
 }
 
-/** The node writes nothing and starts nothing: other tasks, the caller or a later run go on. */
+/** The node writes nothing and starts nothing: other tasks, the caller or a later run continue. */
 const DO_NOTHING: Dispatched = { goto: END };
 
 /** One step: what came meanwhile, the gate, the request, and what follows the response. */
@@ -176,7 +176,7 @@ async function followResponse(
 async function takeMore({ plan, state, config }: ModelStep, dispatched: Dispatched): Promise<Dispatched> {
   const { update, isEnd, refused = 0 } = dispatched;
   if (!isEnd || update?.messages === undefined) return dispatched;
-  const last = messagesIn(update);
+  const last = messagesOfUpdate(update);
   // The results of a structured response end the turn, but not the run.
   const messages = [...state.messages, ...last.map((message) => withoutMarks(message))];
   const taken = await takeMessages(plan.settings, { ...state, messages }, config);

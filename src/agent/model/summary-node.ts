@@ -10,7 +10,7 @@ import { runOf } from "../run/handle.js";
 import { makeModel } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
 import { requestOf } from "./ask.js";
-import { askModel } from "./ask-in-middleware.js";
+import { askForStep } from "./ask-in-middleware.js";
 
 export function createSummarizeNode(plan: AgentPlan) {
   const { summaryModel, summaryLanguage, createModel } = plan.settings;
@@ -54,7 +54,7 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
   return async (isShown, question, maxFallbackAttempts, config) => {
     const usual = requestOf(step);
     let isAsked = false;
-    const { message, isTerminated } = await askModel(
+    const { message, isTerminated } = await askForStep(
       {
         ...usual,
         history: [...step.state.messages.filter(isShown), question],

@@ -49,7 +49,7 @@ export async function admitAnswer(
   const thread = `the thread \`${threadId}\``;
   const refuse = (what: string) => new InvalidCommandError(`Expected \`resume\` to ${what}`);
   if (start === undefined)
-    throw refuse(`answer a question, but ${thread} has no run that could wait for it.`);
+    throw new InvalidCommandError(`Nothing to resume: ${thread} has no interrupted run.`);
   const latest =
     checkpointId === undefined
       ? start

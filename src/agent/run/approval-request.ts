@@ -33,7 +33,7 @@ export interface ApprovalTask {
  *
  * @param asked The same before this question; undefined if there was none.
  */
-export function askedWith(asked: string | undefined, tasks: readonly ToolTask[]): string {
+export function questionWith(asked: string | undefined, tasks: readonly ToolTask[]): string {
   const places = toJson(tasks.map(({ place }) => place)) ?? "";
   return asked === undefined || asked === places ? places : "";
 }
@@ -295,10 +295,10 @@ export async function readTextArguments(
   const tried = new Set<string>();
   for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
     const wrong = (await pathsOfIssues(schema, args)).filter((path) => !tried.has(path.join()));
-    const mended = withJsonAt(args, wrong);
-    if (mended === args) break;
+    const repaired = withJsonAt(args, wrong);
+    if (repaired === args) break;
     for (const path of wrong) tried.add(path.join());
-    const still = new Set((await pathsOfIssues(schema, mended)).map((path) => path.join()));
+    const still = new Set((await pathsOfIssues(schema, repaired)).map((path) => path.join()));
     args = withJsonAt(
       args,
       wrong.filter((path) => !still.has(path.join())),

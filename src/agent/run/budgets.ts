@@ -2,7 +2,7 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BudgetLimit, NearBudget } from "../../threads/events.js";
-import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { superstepOf } from "../../threads/langgraph/wrappable-graph.js";
 import type { ClosingReason, Turn } from "../../threads/state.js";
 import type { ThreadUsage } from "../../threads/usage.js";
 import type { LoopLimits } from "../settings/settings.js";
@@ -88,7 +88,7 @@ export function recursionLimitFor(maxIterations: number): number {
 export function stepsLeft(config: RunnableConfig): number {
   const { recursionLimit = Number.POSITIVE_INFINITY } = config;
   const first = runOf(config).record.firstStep;
-  const step = stepOf(config);
+  const step = superstepOf(config);
   return first === undefined || step === undefined
     ? Number.POSITIVE_INFINITY
     : recursionLimit - (step - first) - 2;

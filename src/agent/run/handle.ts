@@ -12,11 +12,11 @@ import type { LimitFunction } from "p-limit";
 import pLimit from "p-limit";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { isRecord } from "../../shared/values.js";
-import { resultIn, valuesOf } from "../../threads/commands.js";
+import { ownValuesOf, resultIn } from "../../threads/commands.js";
 import type { AgentEvent } from "../../threads/events.js";
 import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoints.js";
 import { runIdEntry } from "../../threads/langgraph/run-host.js";
-import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { superstepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { isKeyOf, NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
 import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
 import type { ToolsUpdate } from "../../threads/state.js";
@@ -33,7 +33,10 @@ export class RunHandle {
   readonly inputs: RunInputs;
   readonly record = new RunRecord();
   readonly running = new RunningCalls();
-  /** Runs a tool call once fewer than `maxConcurrency` of the run's calls are running. */
+  /**
+   * Runs a tool call once fewer than `maxConcurrency` of the run's calls are running. LangGraph forgets all tasks of a
+   * step but the first if the limit is one: https://github.com/langchain-ai/langgraphjs/issues/2656
+   */
   readonly limitCall: LimitFunction;
 
   constructor(inputs: RunInputs) {
@@ -125,7 +128,7 @@ export interface AnsweredCall {
 export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
   return {
     result: resultIn(update, call.id),
-    values: valuesOf(update, isKeyOf(runOf(config).inputs.ownState)),
+    values: ownValuesOf(update, isKeyOf(runOf(config).inputs.ownState)),
   };
 }
 
@@ -136,7 +139,7 @@ class RunningCalls {
   #calls: Promise<AnsweredCall>[] = [];
 
   add(task: ToolTask, update: Promise<ToolsUpdate>, config: RunnableConfig): void {
-    const step = stepOf(config);
+    const step = superstepOf(config);
     if (this.step !== step) this.#calls = [];
     this.step = step;
     const answered = update.then((value) => ({ task, config, update: value }));

@@ -1,5 +1,5 @@
 /**
- * The door: it reads and checks what a client sends as a run's input or a thread's update. What a parent graph passes
+ * Reads and checks what a client sends as a run's input or a thread's update. What a parent graph passes
  * to a subgraph does not come here, nor do messages from middleware and tools.
  */
 
@@ -249,7 +249,7 @@ async function readRunInput(
   if (!isCommand(given)) return { input: isRecord(given) ? await read(given) : given };
   const { resume, update } = given;
   const targets = targetsOf(given);
-  const fields = update === undefined || update === null ? undefined : fieldsOf(update);
+  const fields = update === undefined || update === null ? undefined : updateFields(update);
   if (fields !== undefined) assertSpelling(fields, ownState);
   // If several questions wait, a decision must name its question.
   if (callPolicy.asksHumans && isRecord(resume) && Object.keys(resume).length === 0)
@@ -267,7 +267,7 @@ async function mapFields(values: unknown, change: ReadFields): Promise<unknown> 
     targetsOf(values);
     const { graph: _graph, update, ...rest } = fieldsOfCommand(values);
     if (update === undefined || update === null) return new Command(rest);
-    return new Command({ ...rest, update: await change(fieldsOf(update)) });
+    return new Command({ ...rest, update: await change(updateFields(update)) });
   }
   if (isSend(values)) throw wrongTarget();
   // A copied checkpoint's updates are pairs with their node's name.
@@ -298,7 +298,7 @@ function assertSpelling(fields: Record<string, unknown>, { keys }: OwnState): vo
 }
 
 /** @throws InvalidMessageError for a value that is neither an object nor a list of pairs. */
-function fieldsOf(update: unknown): Record<string, unknown> {
+function updateFields(update: unknown): Record<string, unknown> {
   const fields = readUpdate(update);
   if (fields === undefined) throw new InvalidMessageError("update", update, AN_UPDATE);
   return fields;

@@ -108,7 +108,7 @@ async function passOn<Chunk>(
 
 /** @throws Error if nobody reads the run any more. */
 export function assertRead(reader: Reader<never>): void {
-  if (reader.hasLeft()) throw new Error("The consumer of the run has left.");
+  if (reader.hasLeft()) throw new Error("The stream was closed by its reader.");
 }
 
 /**

@@ -15,7 +15,7 @@ export interface Thread {
 
 interface QueueOptions {
   /**
-   * What happens to a run that starts while another run of its thread goes on. A lock orders the runs of several
+   * What happens to a run that starts while another run of its thread is running. A lock orders the runs of several
    * processes. Runs of one process wait for one another before they ask for it.
    */
   readonly concurrentRuns: "enqueue" | "reject" | ThreadLock;
@@ -95,12 +95,12 @@ function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
 }
 
 const WAITS_FOR_ITSELF =
-  "is inside the run that goes on, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
+  "is inside the run that is running, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
 const DOES_NOT_WAIT = "does not wait for its end.";
 const IS_REFUSED =
   'has `concurrentRuns: "reject"`. Try again when the other run has ended, or use `"enqueue"`.';
 
 function busy(threadId: string, reason: string): ThreadConflictError {
-  const message = `A run of the thread \`${threadId}\` goes on, and this one ${reason}`;
+  const message = `A run of the thread \`${threadId}\` is running, and this one ${reason}`;
   return new ThreadConflictError("THREAD_BUSY", message, { threadId });
 }

@@ -1,4 +1,4 @@
-/** Messages that clients send while a run goes on. */
+/** Messages that clients send while a run is running. */
 
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";
@@ -94,7 +94,7 @@ export async function hasSteered(
   return items.some(({ messageId }) => !stored.has(messageId));
 }
 
-/** If the inbox cannot be read, the run goes on without it. */
+/** If the inbox cannot be read, the run continues without it. */
 async function readSafely<Found>(
   read: () => Promise<Found>,
   otherwise: Found,

@@ -14,7 +14,7 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { endsRun, lastResults } from "../../history/result.js";
 import { announce, findLateResults, givenKeys, recover } from "../../threads/ended-runs/ended-runs.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";
-import { stepOf } from "../../threads/langgraph/wrappable-graph.js";
+import { superstepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { isKeyOf } from "../../threads/own-state.js";
 import type { AgentState } from "../../threads/state.js";
 import { stepsLeft } from "./budgets.js";
@@ -54,7 +54,7 @@ export async function takeMessages(
  */
 function isOpenToMessages(messages: readonly BaseMessage[], config: LangGraphRunnableConfig): boolean {
   if (unansweredCalls(messages).pending.length > 0) return false;
-  return !lastResults(messages).some(endsRun) || stepOf(config) === runOf(config).record.firstStep;
+  return !lastResults(messages).some(endsRun) || superstepOf(config) === runOf(config).record.firstStep;
 }
 
 async function takeLate(

@@ -115,7 +115,7 @@ const OPTION_RULES = {
   },
   description: {
     schema: z.custom((value) => typeof value === "string" || typeof value === "function"),
-    expects: "a text, or a function (toolCall, state, runtime) => text",
+    expects: "a string, or a function (toolCall, state, runtime) => string",
   },
   argsSchema: {
     schema: z.custom((value) => isInteropZodSchema(value) || isPlainObject(value)),

@@ -85,7 +85,7 @@ export function dialectAt(position: number, { ownDialect }: ModelChain): Dialect
   return position === 0 ? ownDialect : undefined;
 }
 
-export function nameOf(given: GivenModel, model: BaseChatModel): string {
+export function modelNameOf(given: GivenModel, model: BaseChatModel): string {
   return typeof given === "string" ? given : (displayNameOf(model) ?? "a model without a name");
 }
 

@@ -211,9 +211,9 @@ function isProviderStrategy(value: unknown): value is { readonly schema: unknown
 const OPTION_RULES = {
   handleError: {
     schema: z.custom((value) => ["boolean", "string", "function"].includes(typeof value)),
-    expects: "true, false, a text or a function",
+    expects: "true, false, a string or a function",
   },
-  toolMessageContent: { ...text, expects: "a text" },
+  toolMessageContent: { ...text, expects: "a string" },
 } satisfies Rules;
 
 function readOptions(given: unknown = {}): ToolStrategyOptions {

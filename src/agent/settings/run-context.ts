@@ -49,7 +49,7 @@ function titleOf(name: string): string {
  * @param graph The graph's settings, whose limits a run can only lower.
  * @param ownKeys The keys of `contextSchema`. They are not checked here, and not in the result.
  * @param ignoresUnknown Whether unknown names are ignored instead of refused.
- * @throws InvalidSettingError for an unknown or forbidden name, a value that the setting does not take, or a raised
+ * @throws InvalidSettingError for an unknown or forbidden name, a value that the setting does not accept, or a raised
  * limit.
  */
 export function readRunContext(

@@ -65,7 +65,7 @@ export type RunSettings = { -readonly [Name in keyof RunRows]?: z.output<RunSche
 /**
  * A graph's options, with defaults for those that are left out or undefined.
  *
- * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not accept.
  */
 export function resolveSettings(options: SettingsOptions): Settings {
   checkSettings(options, SETTINGS, "options", "", adviceOn);

@@ -156,11 +156,11 @@ export const TOOL_SETTINGS = {
   additionalTools: { ...aListOf<BindToolsInput>("tools"), default: [] },
   /**
    * Whether the graph runs the tool calls of its model. If not, a run ends with the calls, the caller sends the
-   * results as input, and the model goes on when all of them are there. Default: true.
+   * results as input, and the model continues when all of them are there. Default: true.
    */
   autoInvoke: { ...flag, default: true },
   /**
-   * Whether a call of an unknown tool ends the run. If not, the model is told about its mistake and goes on.
+   * Whether a call of an unknown tool ends the run. If not, the model is told about its mistake and continues.
    * Default: false.
    */
   terminateOnUnknownCalls: { ...flag, default: false, env: true },
@@ -254,7 +254,7 @@ export const SERVICE_SETTINGS = {
    */
   messagesChannel: { ...oneOf(["full", "delta"]), default: "full", env: true },
   /**
-   * What happens when a run starts while another run of the same thread goes on in this process. With `enqueue` it
+   * What happens when a run starts while another run of the same thread is running in this process. With `enqueue` it
    * waits for that run to end. With `reject` it fails with `THREAD_BUSY`. A lock, such as `postgresThreadLock(pool)`,
    * makes the runs of several processes wait for one another. Default: `enqueue`.
    */
@@ -267,7 +267,7 @@ export const SERVICE_SETTINGS = {
     default: "enqueue",
   },
   /**
-   * Whether a run takes new messages from its thread's inbox while it goes on. The inbox is in the store. Each model request reads
+   * Whether a run picks up messages sent to its thread while it is running. The inbox is in the store. Each model request reads
    * it once, and so does the end of a turn. Default: true.
    */
   steering: { ...flag, default: true, env: true },
@@ -303,7 +303,7 @@ export const SCHEMA_SETTINGS = {
    */
   name: {
     schema: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/),
-    expects: "a text of 1 to 64 letters, digits, `_` and `-`",
+    expects: "a string of 1 to 64 letters, digits, `_` and `-`",
     default: undefined,
   },
   /**

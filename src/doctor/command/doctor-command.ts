@@ -44,11 +44,11 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         const { schemaVersion: _, threadId, ...fields } = report;
         const { otherGraph, channel = "messages" } = thread;
         const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
-        const mend = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
+        const ofThread = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({
           ...finding,
-          fixes: finding.fixes.map((fix) => ({ ...fix, command: isStored(fix) ? mend : null })),
+          fixes: finding.fixes.map((fix) => ({ ...fix, command: isStored(fix) ? ofThread : null })),
           ...(redact === false && finding.index !== null && { excerpt: excerptOf(finding.index) }),
         }));
         const isBroken = findings.some(
@@ -83,7 +83,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         : unknown > 0
           ? "partly-judged"
           : "sound";
-    const mend = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
+    const ofBroken = [...repair, ...(broken.length > MOST_NAMED ? [] : typedThreads(broken))];
     await printer.end(
       { outcome, counts, withoutGraph, unseen: store.unseen ?? null, ...reading },
       (withoutGraph ? WITHOUT_GRAPH : "") +
@@ -92,7 +92,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         notesText(counts, reading) +
         verdictText(counts, isPart || unknown > 0) +
         codesText(threadsWith) +
-        (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", mend)),
+        (broken.length === 0 ? "" : nextCommand("Show what a repair would do:", ofBroken)),
     );
     if (outcome === "findings") return EXIT.findings;
     return isPart || isUnknown ? EXIT.partlyRead : EXIT.sound;
@@ -100,7 +100,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
 }
 
 const WITHOUT_GRAPH = noteText(
-  "No graph is named, so it is not known whether it can read its threads, and whether it mends them itself. Name it: --graph ./src/agent.ts:graph",
+  "No graph is named, so it is not known whether it can read its threads, and whether it repairs them itself. Name it: --graph ./src/agent.ts:graph",
 );
 
 /** The windows of most models are larger. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { type Explanation, explain } from "../explain.js";
-import { messagesIn, parseThreads, readText } from "../targets/file-target.js";
+import { listInFile, parseThreads, readFileOrInput } from "../targets/file-target.js";
 import { UsageError } from "../targets/target.js";
 import { threadOfList } from "../thread-store.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
@@ -15,8 +15,8 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
   const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName | "auto" }>();
   const [file = ""] = command.args;
   const name = file === "-" ? "standard input" : file;
-  const [value, ...more] = parseThreads(await readText(file, io), name);
-  const messages = messagesIn(value);
+  const [value, ...more] = parseThreads(await readFileOrInput(file, io), name);
+  const messages = listInFile(value);
   if (messages === undefined)
     throw new UsageError(`Expected ${name} to be a list of messages or what getState returned.`);
   if (more.length > 0)

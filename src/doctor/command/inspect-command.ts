@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import type { Command } from "commander";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { targetOf, withTarget } from "../targets/targets.js";
+import { targetIn, withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, quietMsOf, typedRepair } from "./options.js";
 import { headText } from "./report.js";
@@ -12,7 +12,7 @@ export async function runInspect(command: Command, io: CommandIo): Promise<ExitC
   const options = command.opts<Options & { readonly port?: number }>();
   const { port } = options;
   return withTarget(options, { ...io, canWrite: false, quietMs: quietMsOf(options) }, async (store) => {
-    const repairCommand = targetOf(options).canWrite ? typedRepair(command, io).join(" ") : "";
+    const repairCommand = targetIn(options).canWrite ? typedRepair(command, io).join(" ") : "";
     const { address, close } = await io
       .serveInspector(store, { port, repairCommand })
       .catch((error: unknown): never => {

@@ -5,7 +5,7 @@ import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { graphOption } from "../targets/database.js";
 import { isGraphNamed } from "../targets/load-graph.js";
 import { type Pair, safeAddress } from "../targets/target.js";
-import { targetOf } from "../targets/targets.js";
+import { targetIn } from "../targets/targets.js";
 import type { ThreadStatus } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { quoted } from "./text.js";
@@ -37,7 +37,7 @@ export const GROUPS = {
   output: "Output:",
 } as const;
 
-export type Group = keyof typeof GROUPS;
+export type OptionGroup = keyof typeof GROUPS;
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
@@ -56,7 +56,11 @@ export const quietMsOf = ({ quietFor }: Pick<Options, "quietFor">): number | und
 export const isSpan = (text: string): boolean => timeOf(text, 0) <= 0;
 
 /** A group's given options, as they can be typed again, without secrets. Each text stays on one line. */
-export function typedOptions(command: Command, group: Group, { environment }: CommandIo): readonly string[] {
+export function typedOptions(
+  command: Command,
+  group: OptionGroup,
+  { environment }: CommandIo,
+): readonly string[] {
   return command.options.flatMap((option) => {
     const name = option.attributeName();
     const value: unknown = command.getOptionValue(name);
@@ -77,7 +81,7 @@ export function typedOptions(command: Command, group: Group, { environment }: Co
 /** Whether a database is read without its graph, because none is named. */
 export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
   const options = command.opts();
-  return targetOf(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
+  return targetIn(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
 }
 
 /** The `repair` of the same target. The operator fills in what a repair needs and nobody named. */

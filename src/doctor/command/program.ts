@@ -8,7 +8,7 @@ import type { CommandIo, ExitCode } from "./command-io.js";
 import { runDoctor } from "./doctor-command.js";
 import { runExplain } from "./explain-command.js";
 import { runInspect } from "./inspect-command.js";
-import { GROUPS, type Group, isSpan, timeOf } from "./options.js";
+import { GROUPS, isSpan, type OptionGroup, timeOf } from "./options.js";
 import { runRepair } from "./repair-command.js";
 import { WIDTH } from "./text.js";
 import { runUndo } from "./undo-command.js";
@@ -27,7 +27,7 @@ export function createProgram(
   output: OutputConfiguration,
 ): Command {
   const program = new Command("langgraph-tether")
-    .description("Finds, mends and explains broken LangGraph threads.")
+    .description("Finds, repairs and explains broken LangGraph threads.")
     .version(version, "-v, --version", "Prints the version.")
     .addHelpOption(helpOption())
     .addHelpText(
@@ -46,7 +46,7 @@ export function createProgram(
       .showHelpAfterError(`See langgraph-tether ${name} --help.`)
       .action(async () => end(await row.run(command, io)));
     for (const [group, options] of Object.entries(row.options))
-      for (const option of options) command.addOption(option.helpGroup(GROUPS[group as Group]));
+      for (const option of options) command.addOption(option.helpGroup(GROUPS[group as OptionGroup]));
   }
   return program;
 }
@@ -166,7 +166,7 @@ interface CommandRow {
   readonly examples: readonly string[];
   /** What follows the name, apart from options. */
   readonly operand?: string;
-  readonly options: Readonly<Partial<Record<Group, readonly Option[]>>>;
+  readonly options: Readonly<Partial<Record<OptionGroup, readonly Option[]>>>;
 }
 
 export const COMMANDS: Readonly<Record<string, CommandRow>> = {
@@ -192,7 +192,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
   },
   repair: {
     run: runRepair,
-    summary: "prints how to mend them; writes with --apply only",
+    summary: "prints how to repair them; writes with --apply only",
     description: [
       "Prints what it would do with each thread. With --apply it writes: first the receipt, then the thread, and then it reads the thread back and checks it.",
       "It keeps every result that a tool has returned. It never changes threads that wait for a human, or that are busy, and deletes no checkpoint. Stop the workers of a database first.",
@@ -252,7 +252,7 @@ export const COMMANDS: Readonly<Record<string, CommandRow>> = {
     operand: "<file>",
     summary: "says why a provider refuses a list of messages; offline",
     description: [
-      "Reads a list of messages or what getState returned, and says which rules of the provider it breaks, in the words of the provider, and what mends it. - reads standard input. It asks no provider.",
+      "Reads a list of messages or what getState returned, and says which rules of the provider it breaks, in the words of the provider, and what repairs it. - reads standard input. It asks no provider.",
       "Messages are read as LangChain, a state or chat completions have them.",
       "Ends with 0 if no rule is broken, and 1 if one is.",
     ],

@@ -9,7 +9,7 @@ import { planRepair } from "../doctor.js";
 import type { RepairPlan, SkipReason } from "../plan.js";
 import { openReceipt, type ReceiptEntry } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
-import { targetOf, withTarget } from "../targets/targets.js";
+import { targetIn, withTarget } from "../targets/targets.js";
 import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, quietMsOf, typedOptions } from "./options.js";
@@ -24,10 +24,10 @@ const FOR_WRITING = [
 export async function runRepair(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
   const { apply = false, yes = false } = options;
-  const target = targetOf(options);
+  const target = targetIn(options);
   if (apply && !target.canWrite)
     throw new UsageError(
-      `What ${target.option.long} names cannot be repaired in place. Without --apply, repair shows what it would do. \`repairHistory\` of the library mends a list of messages.`,
+      `What ${target.option.long} names cannot be repaired in place. Without --apply, repair shows what it would do. \`repairHistory\` of the library repairs a list of messages.`,
     );
   for (const [name, long] of FOR_WRITING)
     if (!apply && options[name] !== undefined)
@@ -270,7 +270,7 @@ function nextText({ planned }: Counts, command: Command, io: CommandIo, receipt:
   const target = typedOptions(command, "target", io);
   if (receipt !== null)
     return nextCommand("Take the repairs back:", ["npx langgraph-tether undo", quoted(receipt), ...target]);
-  if (apply || planned === 0 || !targetOf(command.opts()).canWrite) return "";
+  if (apply || planned === 0 || !targetIn(command.opts()).canWrite) return "";
   const selected = typedOptions(command, "select", io);
   return nextCommand("Write the repairs:", [
     "npx langgraph-tether repair",

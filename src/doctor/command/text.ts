@@ -5,7 +5,7 @@ import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
 import { printableLine, shortened } from "../../shared/text.js";
 import { madeOnce } from "../../shared/values.js";
-import { type StoredThread, valuesOf } from "../thread-store.js";
+import { type StoredThread, storedListOf } from "../thread-store.js";
 
 const COLOURS = { "✗": "red", "!": "yellow", "✓": "green", "→": "cyan", "·": "dim" } as const;
 
@@ -65,7 +65,7 @@ export function excerptsOf(thread: StoredThread): (index: number) => string {
   const known = new Map<number, string>();
   return (index) =>
     madeOnce(known, index, () => {
-      const message = coerceMessage(valuesOf(thread)?.[index]);
+      const message = coerceMessage(storedListOf(thread)?.[index]);
       const text = message === undefined ? "" : contentText(message);
       return shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST);
     });

@@ -96,7 +96,7 @@ function threadText(thread: UnfinishedThread, now: number): string {
   const asks = tools.length === 0 ? "" : ` (${tools.join(", ")})`;
   const lines = [
     otherGraph ?? evidence,
-    nodes.length === 0 ? "" : `A next run goes on at ${nodes.join(", ")}.`,
+    nodes.length === 0 ? "" : `A next run continues at ${nodes.join(", ")}.`,
     ...calls.map(({ tool, callId, outcome }) => `${tool} (${callId}): ${OUTCOMES[outcome]}`),
   ];
   const shown = lines.filter((line) => line !== "").map((line) => wrapText(printableLine(line), "      "));

@@ -8,9 +8,9 @@ import { isRecord } from "../../shared/values.js";
 import { listsIn } from "../message-lists.js";
 import { type ShownState, threadOfState } from "../shown-state.js";
 import { type StoredThread, selectThreads, type ThreadStore } from "../thread-store.js";
-import { type OpenContext, optionOf, reasonOf, type Target, UsageError } from "./target.js";
+import { type OpenContext, optionOf, reasonOf, type TargetKind, UsageError } from "./target.js";
 
-export const fileTarget: Target = {
+export const fileTarget: TargetKind = {
   option: optionOf(
     "--file <FILE>",
     "A JSON file: a list of messages, what getState returned, or one of these on each line. - reads standard input.",
@@ -24,7 +24,7 @@ export const fileTarget: Target = {
 type FileContext = Pick<OpenContext, "folder" | "readInput">;
 
 async function openFile({ file }: OptionValues, context: FileContext): Promise<ThreadStore> {
-  const text = await readText(file, context);
+  const text = await readFileOrInput(file, context);
   const name = file === "-" ? "standard input" : file;
   const values = parseThreads(text, name);
   const threads = new Map<string, StoredThread>();
@@ -61,7 +61,7 @@ async function openFile({ file }: OptionValues, context: FileContext): Promise<T
  * @param file `-` for standard input.
  * @throws UsageError if the file cannot be read.
  */
-export async function readText(file: string, { folder, readInput }: FileContext): Promise<string> {
+export async function readFileOrInput(file: string, { folder, readInput }: FileContext): Promise<string> {
   if (file === "-") return readInput();
   return readFile(resolve(folder, file), "utf8").catch((error: unknown) => {
     throw new UsageError(
@@ -94,7 +94,7 @@ const isState = (value: unknown): boolean =>
   isRecord(value) && (isRecord(value["values"]) || Array.isArray(value["messages"]));
 
 function toThread(value: unknown, fallback: string): StoredThread | undefined {
-  const messages = messagesIn(value);
+  const messages = listInFile(value);
   const state: Record<string, unknown> = isRecord(value) ? value : {};
   const isOfState = isRecord(state["values"]);
   const values = isOfState ? state["values"] : messages === undefined ? state : {};
@@ -117,7 +117,7 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
 }
 
 /** The list of messages in a file's value; undefined if there is none. */
-export function messagesIn(value: unknown): readonly unknown[] | undefined {
+export function listInFile(value: unknown): readonly unknown[] | undefined {
   if (Array.isArray(value)) return value;
   if (!isRecord(value)) return undefined;
   const values = value["values"];

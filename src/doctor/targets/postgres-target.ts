@@ -11,7 +11,7 @@ import {
   reasonOf,
   requireDependency,
   safeAddress,
-  type Target,
+  type TargetKind,
   THREADS_AT_ONCE,
   UsageError,
 } from "./target.js";
@@ -22,7 +22,7 @@ const TIMEOUT_MS = 15_000;
 /** A pool of `pg`. */
 type Pool = ConstructorParameters<typeof PostgresSaver>[0];
 
-export const postgresTarget: Target = {
+export const postgresTarget: TargetKind = {
   option: optionOf(
     "--postgres <ADDRESS>",
     'A PostgreSQL database, such as "$DATABASE_URL". Needs @langchain/langgraph-checkpoint-postgres.',

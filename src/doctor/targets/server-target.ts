@@ -16,9 +16,9 @@ import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
 import { listsIn } from "../message-lists.js";
 import {
-  mendedBy,
   messagesInState,
   nodesBeforeModel,
+  repairedBy,
   resultsIn,
   type ShownState,
   stepTasksOf,
@@ -31,12 +31,12 @@ import {
   type ReadBounds,
   type StoredThread,
   selectThreads,
+  storedListOf,
   type ThreadSelection,
   type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
   threadOfList,
-  valuesOf,
   type WriteOutcome,
 } from "../thread-store.js";
 import {
@@ -49,7 +49,7 @@ import {
   readPairs,
   reasonOf,
   safeAddress,
-  type Target,
+  type TargetKind,
   THREADS_AT_ONCE,
   UsageError,
 } from "./target.js";
@@ -57,7 +57,7 @@ import {
 const SDK = "@langchain/langgraph-sdk";
 const TIMEOUT_MS = 60_000;
 
-export const serverTarget: Target = {
+export const serverTarget: TargetKind = {
   option: optionOf(
     "--url <ADDRESS>",
     "A LangGraph server. Needs the package @langchain/langgraph-sdk.",
@@ -145,14 +145,14 @@ export function threadsOfClient(
 ): ThreadStore {
   /** The channels of messages of the threads that were read, if they are not `messages`. */
   const channels = new Map<string, string>();
-  const mends = new Map<string, Promise<Pick<StoredThread, "mendedBy" | "nodesBefore">>>();
+  const repairs = new Map<string, Promise<Pick<StoredThread, "repairedBy" | "nodesBefore">>>();
   /** Undefined if the server does not show its graphs. */
-  const mendedByGraph = (graphId: unknown) => {
+  const repairedByGraph = (graphId: unknown) => {
     if (typeof graphId !== "string") return {};
-    return madeOnce(mends, graphId, () =>
+    return madeOnce(repairs, graphId, () =>
       assistants.getGraph(graphId).then(
         (drawn) => ({
-          mendedBy: mendedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
+          repairedBy: repairedBy(recordsIn(Object(drawn).nodes).map(({ id }) => String(id))),
           nodesBefore: nodesBeforeModel(drawn),
         }),
         () => ({}),
@@ -215,7 +215,7 @@ export function threadsOfClient(
         const read = await readServedThread(threads, threadId, thread, hide, bounds);
         const { channel = MESSAGES } = read;
         if (channel !== MESSAGES) channels.set(threadId, channel);
-        return { ...read, ...(await mendedByGraph(thread?.metadata?.["graph_id"])) };
+        return { ...read, ...(await repairedByGraph(thread?.metadata?.["graph_id"])) };
       } catch (error) {
         throw Object.assign(new Error(hide(reasonOf(error))), { status: statusCodeOf(error) });
       }
@@ -316,7 +316,7 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
 ];
 
 const GOES_ON =
-  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: go on with a copy (`client.threads.copy`), and delete the thread.";
+  "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: continue with a copy (`client.threads.copy`), and delete the thread.";
 const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
 
 /** @param thread Undefined: it is gone. */
@@ -364,7 +364,7 @@ async function readServedThread(
         content: { kind: "unreadable", reason: `${reason}. The log of the server says why.` },
       };
     const shown = read(state, history);
-    return { ...shown, content: { kind: "bricked", reason, messages: valuesOf(shown) } };
+    return { ...shown, content: { kind: "bricked", reason, messages: storedListOf(shown) } };
   }
 }
 

@@ -13,7 +13,7 @@ import {
   optionOf,
   reasonOf,
   requireDependency,
-  type Target,
+  type TargetKind,
   UsageError,
 } from "./target.js";
 
@@ -27,7 +27,7 @@ interface Sqlite {
   close(): void;
 }
 
-export const sqliteTarget: Target = {
+export const sqliteTarget: TargetKind = {
   option: optionOf("--sqlite <FILE>", "An SQLite database. Needs @langchain/langgraph-checkpoint-sqlite."),
   further: [graphOption],
   canWrite: true,

@@ -11,7 +11,7 @@ import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
 
 /** A kind of place that stores threads. Everything about the kind is in its file. */
-export interface Target {
+export interface TargetKind {
   /** The option that names a place of this kind. */
   readonly option: TargetOption;
   /** The options that say more about the place. Kinds can share them. */

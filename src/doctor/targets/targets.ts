@@ -7,9 +7,9 @@ import { fileTarget } from "./file-target.js";
 import { postgresTarget } from "./postgres-target.js";
 import { serverTarget } from "./server-target.js";
 import { sqliteTarget } from "./sqlite-target.js";
-import { HIDDEN, type OpenContext, type Target, UsageError } from "./target.js";
+import { HIDDEN, type OpenContext, type TargetKind, UsageError } from "./target.js";
 
-export const TARGETS: readonly Target[] = [serverTarget, postgresTarget, sqliteTarget, fileTarget];
+export const TARGETS: readonly TargetKind[] = [serverTarget, postgresTarget, sqliteTarget, fileTarget];
 
 /**
  * Works with a target's threads, and closes the target after the work.
@@ -21,7 +21,7 @@ export async function withTarget<Result>(
   context: OpenContext,
   work: (store: ThreadStore) => Promise<Result>,
 ): Promise<Result> {
-  const store = await targetOf(options).open(options, context);
+  const store = await targetIn(options).open(options, context);
   try {
     return await work(store);
   } finally {
@@ -30,14 +30,14 @@ export async function withTarget<Result>(
 }
 
 /** @throws UsageError if the options name no target, several, or another target's further options. */
-export function targetOf(options: OptionValues): Target {
-  const isGiven = ({ option }: Target): boolean => options[option.key] !== undefined;
+export function targetIn(options: OptionValues): TargetKind {
+  const isGiven = ({ option }: TargetKind): boolean => options[option.key] !== undefined;
   const [target, ...others] = TARGETS.filter(isGiven);
   if (target === undefined)
     throw new UsageError(
       `Expected a target: one of ${listWithOr(TARGETS.map(({ option }) => option.flags))}.`,
     );
-  const nameOf = ({ option }: Target): string => option.long;
+  const nameOf = ({ option }: TargetKind): string => option.long;
   if (others.length > 0)
     throw new UsageError(`Expected one target, got ${[target, ...others].map(nameOf).join(" and ")}.`);
   for (const option of new Set(TARGETS.flatMap(({ further }) => further)))

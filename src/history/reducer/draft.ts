@@ -36,7 +36,7 @@ export interface DraftGroup {
 }
 
 /** Where a message is. `call` is the index of the call that it answers; undefined for a group's head. */
-export interface Place {
+export interface DraftPlace {
   readonly group: DraftGroup;
   readonly call: number | undefined;
 }
@@ -61,7 +61,7 @@ export class Draft {
   #first: DraftGroup | undefined;
   #last: DraftGroup | undefined;
   /** The places of their messages, by id. */
-  readonly #places = new Map<string, Place>();
+  readonly #places = new Map<string, DraftPlace>();
   /** Undefined until a slot is searched, and once the slots' order is no longer known. */
   #slots: Slots<DraftGroup, Search> | undefined;
 
@@ -76,7 +76,7 @@ export class Draft {
   }
 
   /** The place of the message with this id; undefined if there is none. */
-  find(id: string): Place | undefined {
+  find(id: string): DraftPlace | undefined {
     this.#readFrom(positionIn(this.#original, id) ?? this.#unread);
     return this.#places.get(id);
   }

@@ -21,7 +21,7 @@ import { isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { isReadBack } from "../storable.js";
 
 /** Takes note of each repair, in order. */
-export type Report = (repair: Repair) => void;
+export type NoteRepair = (repair: Repair) => void;
 
 interface Known {
   /**
@@ -40,7 +40,7 @@ const knownHistories = /* @__PURE__ */ forAllCopies(
 );
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
-export function normalizeHistory(history: readonly unknown[], report: Report): readonly BaseMessage[] {
+export function normalizeHistory(history: readonly unknown[], report: NoteRepair): readonly BaseMessage[] {
   if (isKnownHistory(history)) return history as readonly BaseMessage[];
   const read = isStoredList(history) ? history : readMessages(history, report).map(withoutPlace);
   const messages = withUniqueIds(arrangeMessages(read, callsAnsweredAfter, report).arranged, report);
@@ -109,7 +109,7 @@ function addPositions(
 export function arrangeMessages(
   messages: readonly BaseMessage[],
   callsOfHead: CallsOfHead,
-  report: Report,
+  report: NoteRepair,
 ): { readonly arranged: readonly BaseMessage[]; readonly groups: readonly Group[] } {
   const { groups, orphans, duplicates, refusedAt } = groupMessages(messages, callsOfHead);
   for (const message of orphans) report(createRepair({ kind: "orphan-refused", message }));
@@ -137,7 +137,7 @@ function isStored(value: unknown): boolean {
 }
 
 /** Gives each message without a unique id a derived one. The same list if there is none. */
-function withUniqueIds(messages: readonly BaseMessage[], report: Report): readonly BaseMessage[] {
+function withUniqueIds(messages: readonly BaseMessage[], report: NoteRepair): readonly BaseMessage[] {
   const claimed = new Set(messages.map(({ id }) => id));
   if (claimed.size === messages.length && messages.every(hasId)) return messages;
   const ids = new Set<string>();

@@ -43,8 +43,8 @@ import { isMessage, listOf, readMessage } from "../read-messages.js";
 import { createRepair, type Repair } from "../repair.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { archiveOf, coverageOf } from "../summary.js";
-import { Draft, type DraftGroup, type Place } from "./draft.js";
-import { hasId, identify, normalizeHistory, type Report } from "./normalize-history.js";
+import { Draft, type DraftGroup, type DraftPlace } from "./draft.js";
+import { hasId, identify, type NoteRepair, normalizeHistory } from "./normalize-history.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -76,7 +76,7 @@ export interface ReducedMessages {
  */
 export function reduceMessages(history: unknown, update: unknown): ReducedMessages {
   const repairs: Repair[] = [];
-  const report: Report = (repair) => repairs.push(repair);
+  const report: NoteRepair = (repair) => repairs.push(repair);
   const draft = new Draft(normalizeHistory(listOf(history), report));
   for (const value of listOf(update)) {
     const message = readMessage(value, report);
@@ -88,7 +88,7 @@ export function reduceMessages(history: unknown, update: unknown): ReducedMessag
   return { messages: draft.finish(), repairs };
 }
 
-function applyMessage(draft: Draft, given: BaseMessage, report: Report): void {
+function applyMessage(draft: Draft, given: BaseMessage, report: NoteRepair): void {
   const message = withStoredId(withoutPlace(given));
   if (RemoveMessage.isInstance(message)) {
     if (message.id === REMOVE_ALL_MESSAGES) draft.clear();
@@ -107,13 +107,13 @@ function withStoredId(message: BaseMessage): BaseMessage {
 }
 
 /** Applies rule 4. */
-function removeMessage(draft: Draft, id: string, report: Report): void {
+function removeMessage(draft: Draft, id: string, report: NoteRepair): void {
   const place = draft.find(id);
   if (place === undefined) report(createRepair({ kind: "removal-ignored", id }));
   else removeAt(draft, place, report);
 }
 
-function removeAt(draft: Draft, { group, call }: Place, report: Report): void {
+function removeAt(draft: Draft, { group, call }: DraftPlace, report: NoteRepair): void {
   if (call !== undefined) {
     draft.setResult({ group, call }, undefined);
     return;
@@ -122,13 +122,18 @@ function removeAt(draft: Draft, { group, call }: Place, report: Report): void {
   draft.removeGroup(group);
 }
 
-function reportRemoved(results: readonly (ToolMessage | undefined)[], report: Report): void {
+function reportRemoved(results: readonly (ToolMessage | undefined)[], report: NoteRepair): void {
   for (const message of results)
     if (message !== undefined) report(createRepair({ kind: "result-removed", message }));
 }
 
 /** Applies rule 5 to a message that is not a result. */
-function replaceMessage(draft: Draft, given: BaseMessage, { group, call }: Place, report: Report): void {
+function replaceMessage(
+  draft: Draft,
+  given: BaseMessage,
+  { group, call }: DraftPlace,
+  report: NoteRepair,
+): void {
   const former = call === undefined ? group.head : group.results[call];
   if (former === given) return;
   const message = withStoredMarks(given, former);
@@ -143,7 +148,7 @@ function replaceMessage(draft: Draft, given: BaseMessage, { group, call }: Place
 }
 
 /** The n-th call with an id keeps the result of the former n-th call with that id. */
-function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report: Report): void {
+function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report: NoteRepair): void {
   const results = draft.resultsOf(group);
   const waiting = indexesById(group.calls);
   const calls = callsAnsweredAfter(head);
@@ -156,7 +161,12 @@ function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report:
 }
 
 /** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
-function placeResult(draft: Draft, given: ToolMessage, own: Place | undefined, report: Report): void {
+function placeResult(
+  draft: Draft,
+  given: ToolMessage,
+  own: DraftPlace | undefined,
+  report: NoteRepair,
+): void {
   const callId = callIdOf(given);
   const former = own?.call === undefined ? undefined : own.group.results[own.call];
   if (former === given) return;
@@ -182,7 +192,7 @@ function fillSlot(
   draft: Draft,
   result: ToolMessage,
   slot: Slot<DraftGroup>,
-  report: Report,
+  report: NoteRepair,
 ): ToolMessage | undefined {
   const { group, call } = slot;
   const former = group.results[call];
@@ -205,7 +215,12 @@ function fillSlot(
  *
  * @param after The message that a recovered message follows.
  */
-function placeMessage(draft: Draft, message: BaseMessage, after: string | undefined, report: Report): void {
+function placeMessage(
+  draft: Draft,
+  message: BaseMessage,
+  after: string | undefined,
+  report: NoteRepair,
+): void {
   const before = groupBefore(draft, message, after);
   if (before === undefined) {
     draft.append(withId(draft, message, draft.lastId()));
@@ -248,7 +263,7 @@ function archiveCovered(
   draft: Draft,
   summary: BaseMessage,
   former: BaseMessage | undefined,
-  report: Report,
+  report: NoteRepair,
 ): void {
   const archived = archiveOf(summary);
   if (archived === undefined) return;

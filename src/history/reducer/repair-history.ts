@@ -6,7 +6,7 @@ import { type Group, placeOfCall } from "../group.js";
 import { isMessage, isMessageList, listOf, readMessages } from "../read-messages.js";
 import { createRepair, type Repair } from "../repair.js";
 import { causeInHistory, createPlaceholder } from "../result.js";
-import { arrangeMessages, type Report } from "./normalize-history.js";
+import { arrangeMessages, type NoteRepair } from "./normalize-history.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {
@@ -60,7 +60,7 @@ function listIn(messages: unknown): readonly unknown[] {
 }
 
 /** The list that the groups describe, with a placeholder for each call without a result. */
-function withPlaceholders(groups: readonly Group[], report: Report): BaseMessage[] {
+function withPlaceholders(groups: readonly Group[], report: NoteRepair): BaseMessage[] {
   const closed: BaseMessage[] = [];
   for (const [position, group] of groups.entries()) {
     const { head, calls, results } = group;
@@ -77,7 +77,7 @@ function withPlaceholders(groups: readonly Group[], report: Report): BaseMessage
       closed.push(message);
       report(createRepair({ kind: "call-closed", call, message }));
     }
-    if (sent !== head) report(createRepair({ kind: "message-mended", message: head, by: sent }));
+    if (sent !== head) report(createRepair({ kind: "message-repaired", message: head, by: sent }));
   }
   return closed;
 }

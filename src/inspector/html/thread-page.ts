@@ -10,8 +10,8 @@ import type { Archives } from "../read-threads.js";
 import { lines, nameIn } from "../view/message-view.js";
 import type { RequestDifference } from "../view/request.js";
 import { OPEN } from "../view/rows.js";
-import type { Step } from "../view/steps.js";
-import type { Place, ThreadView } from "../view/thread-view.js";
+import type { ShownStep } from "../view/steps.js";
+import type { PageLink, ThreadView } from "../view/thread-view.js";
 import {
   chip,
   codeSpans,
@@ -228,7 +228,7 @@ const refusedText = ({ view: { refused }, linkTo }: Shown): Markup | false =>
 const rowLinks = (indexes: readonly number[], linkTo: LinkTo): Markup | false =>
   indexes.length > 0 && html` (${placeLinks(indexes.map(placeOf), linkTo)})`;
 
-const placeOf = (index: number): Place => ({
+const placeOf = (index: number): PageLink => ({
   anchor: `stored-${index + 1}`,
   label: `message ${count(index + 1)}`,
 });
@@ -270,7 +270,7 @@ function todo(shown: Shown, repair: string | undefined): readonly (Markup | fals
     chosen.with === undefined &&
     !isOver &&
     !describes &&
-    html`<p>${goOn} the thread without a message, with <code>null</code> as its input: it goes on where it stopped.${view.mendedBy !== "agent" && " A tool that was started may run again."}</p>`;
+    html`<p>${goOn} the thread without a message, with <code>null</code> as its input: it goes on where it stopped.${view.repairedBy !== "agent" && " A tool that was started may run again."}</p>`;
   return [mends, keeps, describes, answers, again];
 }
 
@@ -293,7 +293,7 @@ const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
   close: (times) => `closes ${amount(times, "call")}`,
   move: (times) => `moves ${amount(times, "result")}`,
   "take-out": (times) => `takes out ${amount(times, "message")}`,
-  mend: (times) => `rewrites ${amount(times, "message")}`,
+  rewrite: (times) => `rewrites ${amount(times, "message")}`,
   replace: (times) => `replaces ${amount(times, "placeholder")}`,
   unbrick: () => "writes the thread again",
 };
@@ -345,7 +345,7 @@ function otherRules({ view, linkTo }: Shown): Markup | false {
     html`<p><b class="warning-text">${amount(broken.length, "message or value")} ${broken.length === 1 ? "breaks" : "break"} another rule${first.dialect !== null && html` of <code>${first.dialect}</code>`}</b> (${joined([...new Set(broken.map(({ code }) => code))].slice(0, MOST_PLACES).map((code) => html`<code>${code}</code>`))})${rowLinks(indexesOf(broken), linkTo)}: ${first.providerSays === null ? codeSpans(sentence(first.evidence)) : html`<q><bdi>${sentence(first.providerSays)}</bdi></q>`}</p>`;
   const over =
     isOver &&
-    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model takes ${count(maxTokens)}.</p>`;
+    html`<p><b class="bad-text">The request is too long:</b> about ${amount(totals.tokens, "token")}, and the model accepts ${count(maxTokens)}.</p>`;
   return html`${rules}${over}`;
 }
 
@@ -376,16 +376,16 @@ const queuedText = ({ queued, isLatest }: ThreadView): Markup | false =>
 
 /** Who sends the thread's messages, and what is unknown about that. */
 function sender({ view, chosen, link }: Shown): Markup | false {
-  const { mendedBy, isMade, moment: at, knowsSettings } = view;
+  const { repairedBy, isMade, moment: at, knowsSettings } = view;
   if (at.kind !== "next" && at.kind !== "asked") return false;
   const text = (): Markup | string => {
-    if (chosen.with !== undefined && (mendedBy === undefined || mendedBy === "nobody"))
+    if (chosen.with !== undefined && (repairedBy === undefined || repairedBy === "nobody"))
       return html`This is what <code>tetherMiddleware()</code> would send. <a href="${link({ with: undefined })}">Show what is sent without it</a>.`;
-    if (mendedBy === undefined)
+    if (repairedBy === undefined)
       return "Which agent runs this thread is not known. Its messages are shown as they are stored, and an agent can change them on their way.";
     if (!isMade)
       return "No part of langgraph-tether is in the graph of this thread. Its messages are shown as they are stored, and its nodes and middleware can change them on their way.";
-    if (mendedBy === "field")
+    if (repairedBy === "field")
       return html`The graph has the messages field of langgraph-tether. This is what <code>askModel</code> and <code>toModelInput</code> send. A node that sends <code>state.messages</code> itself sends them as they are stored.`;
     const unseen = view.knowsRuns && at.kind === "next" ? ` ${UNSEEN_ON_SERVER}` : "";
     return knowsSettings
@@ -402,7 +402,7 @@ const UNSEEN_ON_SERVER =
 /** The most places of one kind that are linked. */
 const MOST_PLACES = 6;
 
-function placeLinks(found: readonly Place[], linkTo: LinkTo): Markup {
+function placeLinks(found: readonly PageLink[], linkTo: LinkTo): Markup {
   const links = found
     .slice(0, MOST_PLACES)
     .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
@@ -434,7 +434,7 @@ function moment({ view, link, now }: Shown): Markup {
         if (!isAsking && errors.length === 0)
           return html`The run ended here without a response. If the model was asked, its request had ${size}.${reduced}${cache}`;
         const unstored =
-          view.mendedBy === "middleware" &&
+          view.repairedBy === "middleware" &&
           !isAsking &&
           " If tetherMiddleware summarised the messages in this step, that is not stored.";
         const isAskedNow = view.knowsRuns ? "is being asked" : "may be being asked";
@@ -456,7 +456,7 @@ function moment({ view, link, now }: Shown): Markup {
       return html`The thread waits for a human${waitsFor(at)}. The model is not asked now.`;
     case "running":
       if (!view.knowsRuns && view.mayRun !== undefined) return html`${mayRunText(view.mayRun)}`;
-      return html`A run goes on${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
+      return html`A run is running${at.nodes.length > 0 && `: ${at.nodes.join(", ")}`}. This step began ${time(at.since, now)}. Nothing is sent to the model now. The page loads again by itself; this is the thread at ${timeText(new Date(now).toISOString())}.`;
     case "silent":
       if (view.history.length > 0)
         return step?.next.includes("summarize")
@@ -489,7 +489,7 @@ const REDUCED: Readonly<Record<Rung, string>> = {
   shortened: "it was too long, so a part of it is sent",
   counted: "the provider has refused more of something, such as pictures or calls",
   described: "sentences stand in the place of pictures and files that the provider has refused",
-  strict: "it has the form that all providers accept",
+  strict: "all providers accept it",
   retold: "one text tells what lies before the current turn",
 };
 
@@ -638,7 +638,7 @@ function tools({ view, chosen, link }: Shown): Markup {
   const place = steps.findIndex(({ checkpointId }) => checkpointId === step?.checkpointId);
   const before = asked.find((one) => steps.indexOf(one) > place);
   const after = asked.findLast((one) => steps.indexOf(one) < place);
-  const stepLink = (to: Step | undefined, text: string, rel: string) =>
+  const stepLink = (to: ShownStep | undefined, text: string, rel: string) =>
     to && html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
   const hidden = (fields: ThreadLink) =>
     Object.entries(fields).map(
@@ -693,7 +693,7 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
   const next =
     isNextApart &&
     html`<li class="asked"><a href="${link({ step: undefined })}"${isLatest && html` aria-current="step"`}><span class="name"><b>What comes next</b></span></a></li>`;
-  const entry = (one: Step, index: number) => {
+  const entry = (one: ShownStep, index: number) => {
     const { number, title, at, response, branch, failure, findings, messages, asksModel, duration } = one;
     const facts = [
       number !== null && `step ${number}`,
@@ -718,7 +718,8 @@ function rail({ view: { steps, step, report, isLatest }, link, now }: Shown): Ma
 }
 
 /** The request's and the response's tokens, as the provider counted them. */
-const tokensOf = ({ response }: Step): number => (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
+const tokensOf = ({ response }: ShownStep): number =>
+  (response?.inputTokens ?? 0) + (response?.outputTokens ?? 0);
 
 /** Shorter ones say nothing, in milliseconds. */
 const LEAST_DURATION = 100;

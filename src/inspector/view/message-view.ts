@@ -61,7 +61,7 @@ export function viewMessage(message: BaseMessage) {
     media: recordsIn(message.content).flatMap((block) => mediumIn(block) ?? []),
     reasoning: cutText(reasoningIn(message), LONGEST_TEXT),
     calls: calls.map(({ name: tool, kind }, index): ShownText => {
-      const { text: shown, cut } = cutText(textOf(given[index]), LONGEST_ARGUMENTS);
+      const { text: shown, cut } = cutText(shownText(given[index]), LONGEST_ARGUMENTS);
       const note = kind === "invalid" ? " · arguments that cannot be parsed" : "";
       return { text: `${nameIn(tool) || "(unnamed)"}(${shown})${note}`, cut };
     }),
@@ -114,7 +114,7 @@ function cutText(text: string, longest: number): ShownText {
 /** JSON longer than this is written in lines. */
 const LONGEST_LINE = 70;
 
-function textOf(value: unknown): string {
+function shownText(value: unknown): string {
   if (typeof value === "string") return value;
   const line = toJson(value) ?? "";
   return line.length <= LONGEST_LINE ? line : (toJson(value, undefined, 2) ?? "");
@@ -123,7 +123,7 @@ function textOf(value: unknown): string {
 /** JSON in lines; undefined for a text that is neither an object nor a list. */
 function jsonLines(text: string): string | undefined {
   if (text.length > LONGEST_JSON || !/^\s*[[{]/.test(text)) return undefined;
-  return safely(() => textOf(JSON.parse(text)), undefined);
+  return safely(() => shownText(JSON.parse(text)), undefined);
 }
 
 const PICTURE = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/;
@@ -170,7 +170,7 @@ export function titleOf(
 }
 
 /** A stored list's messages. Values that are not messages are left out: the doctor names them. */
-export function messagesIn(list: readonly unknown[] = []): readonly BaseMessage[] {
+export function messagesOfList(list: readonly unknown[] = []): readonly BaseMessage[] {
   return readList(list).messages.map(({ message }) => message);
 }
 
@@ -213,6 +213,6 @@ export function questionsIn(interrupt: unknown): readonly Question[] {
 
 /** A value as text or JSON in lines, not too long. */
 export function lines(value: unknown): string {
-  const { text, cut } = cutText(textOf(value), LONGEST_TEXT);
+  const { text, cut } = cutText(shownText(value), LONGEST_TEXT);
   return cut === 0 ? text : `${text}…`;
 }

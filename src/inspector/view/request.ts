@@ -14,7 +14,7 @@ import {
 import { safely, toJson } from "../../shared/json.js";
 import { type Help, rungsIn } from "../../threads/asking/help.js";
 import type { Rung } from "../../threads/events.js";
-import type { Step } from "./steps.js";
+import type { ShownStep } from "./steps.js";
 
 /** The settings with which a graph asks its model. A run can have others in its `context`. */
 export interface RequestSettings
@@ -26,8 +26,8 @@ export interface RequestSettings
 }
 
 /** The request of a step. */
-export interface ModelRequest {
-  readonly step: Step | undefined;
+export interface ShownRequest {
+  readonly step: ShownStep | undefined;
   /** With the messages that the next run adds, if the step is the latest. */
   readonly history: readonly BaseMessage[];
   /** Whether this library makes the request. If not, the history is sent as it is. */
@@ -36,7 +36,7 @@ export interface ModelRequest {
 }
 
 /** The messages of the request. */
-export const inputOf = ({ history, isMade, form }: ModelRequest): readonly BaseMessage[] =>
+export const inputOf = ({ history, isMade, form }: ShownRequest): readonly BaseMessage[] =>
   isMade ? prepareModelInput(history, form.options).messages : history;
 
 /** The options with which the input is made, and where the dialect comes from. */
@@ -80,7 +80,7 @@ export function reducedForm(form: RequestForm, help: Help | undefined, chosen: C
  */
 export function formOf(
   messages: readonly BaseMessage[],
-  step: Step | undefined,
+  step: ShownStep | undefined,
   chosen: ChosenForm,
   settings: RequestSettings | undefined,
   context: Readonly<Record<string, unknown>> = {},
@@ -109,7 +109,7 @@ function isToolCallsToKeep(value: unknown): value is ToolCallsToKeep {
 
 function dialectFor(
   messages: readonly BaseMessage[],
-  step: Step | undefined,
+  step: ShownStep | undefined,
   chosen: DialectName | undefined,
   settings: RequestSettings | undefined,
 ): readonly [DialectName, RequestForm["origin"]] {
@@ -133,7 +133,7 @@ const MOST_GONE = 20;
 
 export type RequestDifference = ReturnType<typeof differenceTo>;
 
-export function differenceTo(request: ModelRequest, input: readonly BaseMessage[]) {
+export function differenceTo(request: ShownRequest, input: readonly BaseMessage[]) {
   const before = inputOf(request);
   const [forms, formsBefore] = [input.map(sentForm), before.map(sentForm)];
   const [known, kept] = [new Set(formsBefore), new Set(forms)];

@@ -13,9 +13,9 @@ import { parseJson } from "../../shared/json.js";
 import { amount, printableLine, shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
-import { messagesIn, nameIn } from "./message-view.js";
+import { messagesOfList, nameIn } from "./message-view.js";
 
-export type Step = ReturnType<typeof stepOf>;
+export type ShownStep = ReturnType<typeof stepOf>;
 
 /**
  * @param findings How many of the doctor's findings, besides information, its messages have; null if they were not
@@ -58,16 +58,16 @@ export function stepOf(stored: ThreadStep, after: ThreadStep | undefined, findin
 export function requestAt(
   step: ThreadStep | undefined,
   after: ThreadStep | undefined,
-  mendedBy: StoredThread["mendedBy"],
+  repairedBy: StoredThread["repairedBy"],
 ): readonly BaseMessage[] {
   const response = step && responseOf(step, after);
-  const isWritten = mendedBy === "middleware" && response !== undefined && after !== undefined;
-  if (!isWritten) return messagesIn(step?.messages);
-  return messagesIn(after.messages).filter(({ id }) => id !== response.id);
+  const isWritten = repairedBy === "middleware" && response !== undefined && after !== undefined;
+  if (!isWritten) return messagesOfList(step?.messages);
+  return messagesOfList(after.messages).filter(({ id }) => id !== response.id);
 }
 
 /**
- * Whether the model was asked with these messages, or will be when the thread goes on. Its node can end without asking
+ * Whether the model was asked with these messages, or will be when the thread continues. Its node can end without asking
  * it, for example because a summary is due.
  *
  * @param after The run's next step; undefined if there is none, or if it was not read.
@@ -121,7 +121,7 @@ function durationTo({ createdAt = "" }: ThreadStep, after: ThreadStep | undefine
 }
 
 /** The same steps with their branches. @param steps Latest first. */
-export function withBranches(steps: readonly Step[]): readonly Step[] {
+export function withBranches(steps: readonly ShownStep[]): readonly ShownStep[] {
   if (steps.every(({ parentId }) => parentId === null)) return steps;
   const branchOf = new Map<string, number>();
   let branches = 0;
@@ -153,8 +153,8 @@ export function helpAt(
 function responseOf(step: ThreadStep, after: ThreadStep | undefined): AIMessage | undefined {
   const written = writtenIn(step, ({ node }) => MODEL_NODE.test(node)).findLast(isAIMessage);
   if (written !== undefined || after === undefined || !asksModelNext(step)) return written;
-  const known = new Set(messagesIn(step.messages).map(({ id }) => id));
-  return messagesIn(after.messages)
+  const known = new Set(messagesOfList(step.messages).map(({ id }) => id));
+  return messagesOfList(after.messages)
     .filter(isAIMessage)
     .findLast(({ id }) => !known.has(id));
 }

@@ -153,7 +153,7 @@ function pagesOfPlaces(rows: readonly Row[]): (anchor: string) => number {
  */
 
 /** A place on the page, with the words for its link. */
-export interface Place {
+export interface PageLink {
   readonly anchor: string;
   readonly label: string;
 }
@@ -169,12 +169,12 @@ const UNPLACED: ReadonlySet<string> = new Set(["orphan-result", "duplicate-resul
 
 function storyOf(rows: readonly Row[]) {
   const story = {
-    recovered: [] as Place[],
-    closed: [] as Place[],
-    willBeRecovered: [] as Place[],
-    willBeClosed: [] as Place[],
+    recovered: [] as PageLink[],
+    closed: [] as PageLink[],
+    willBeRecovered: [] as PageLink[],
+    willBeClosed: [] as PageLink[],
     /** Stored results and values that have no place in a request. */
-    unplaced: [] as Place[],
+    unplaced: [] as PageLink[],
     /** How many of the closed calls may have taken effect. */
     unknown: 0,
   };

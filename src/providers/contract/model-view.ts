@@ -17,7 +17,7 @@ export function sendingAs(form: (messages: BaseMessage[]) => BaseMessage[], mode
 }
 
 /** The models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
-export function partsOf(model: BaseChatModel): (readonly [field: string, part: BaseChatModel])[] {
+export function innerModelsOf(model: BaseChatModel): (readonly [field: string, part: BaseChatModel])[] {
   const parts: (readonly [string, BaseChatModel])[] = [];
   // Not `Object.entries`: some fields of a view are inherited from its model.
   for (const field in model) {
@@ -65,7 +65,9 @@ type Parameters = Readonly<Record<string, unknown>>;
 export function withParameters(model: BaseChatModel, parameters: Parameters): BaseChatModel {
   const known = Object.entries(parameters).filter(([name]) => isSetting(model, name));
   if (known.length === 0) return model;
-  const parts = partsOf(model).map(([field, part]) => [field, withParameters(part, parameters)] as const);
+  const parts = innerModelsOf(model).map(
+    ([field, part]) => [field, withParameters(part, parameters)] as const,
+  );
   return viewOf(model, Object.fromEntries([...known, ...parts]));
 }
 

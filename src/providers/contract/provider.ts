@@ -61,6 +61,10 @@ export interface Provider {
     readonly maker: string;
     readonly dialects: readonly DialectName[];
     readonly isOwn: (tool: ProviderTool) => boolean;
+    /** Its dialects whose clients send such tools in another one: which, and the settings that say so. */
+    readonly sentAs?: Readonly<
+      Partial<Record<DialectName, { readonly dialect: DialectName; readonly settings: object }>>
+    >;
   };
   /** For a dialect whose prompt cache keeps only what is marked. */
   readonly promptCache?: Readonly<Partial<Record<DialectName, PromptCacheMarks>>>;
@@ -73,14 +77,14 @@ export interface Provider {
   /** Its dialects whose hosts can serve a thinking model of another maker, and the names of models that always think. */
   readonly thinking?: { readonly dialects: readonly DialectName[]; readonly models: RegExp };
   /** Contract: returns a corrected view of one of its clients, and any other model unchanged. */
-  readonly mendClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
+  readonly correctClient?: (model: BaseChatModel, identity: ModelIdentity) => BaseChatModel;
   /** Contract: returns a stream's whole message as it can be stored, unchanged if nothing is wrong. */
-  readonly mendResponse?: (message: AIMessageChunk) => AIMessageChunk;
+  readonly correctResponse?: (message: AIMessageChunk) => AIMessageChunk;
   /**
    * Contract: corrects the client's lists of calls, in the message itself: without those that the provider has run, and
    * with the arguments that the client has not read. `tools`: those of the request, as its client got them.
    */
-  readonly mendCalls?: (message: AIMessage, tools: unknown) => void;
+  readonly correctCalls?: (message: AIMessage, tools: unknown) => void;
   /** Whether its client threw because the response has no content, and another request may have some. */
   readonly isEmptyResponse?: (error: object) => boolean;
 }
@@ -158,6 +162,8 @@ export interface ModelSource {
   readonly baseURL?: string;
   /** The dialect of the model. Undefined to derive it from the client and the host. */
   readonly dialect?: DialectName;
+  /** The dialect to expect before the model is made, if {@link dialect} is derived. */
+  readonly usualDialect?: DialectName;
   /** Whether its models send their host's fields back even without an agent. @default false */
   readonly carriesHostFields?: true;
   /** Contract: makes a model, or rejects with the error of the provider's package. */

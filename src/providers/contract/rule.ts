@@ -66,7 +66,7 @@ export const fromSource = (text: string, source: string): StatedRule => ({ text,
 /** No provider has stated it. With a source, somebody has seen the refusal without quoting it. */
 export const inferred = (text: string, source?: string): StatedRule => ({ text, grade: "inferred", source });
 
-/** The rules that a dialect has unless its room says otherwise, in our own words. */
+/** The rules that a dialect has unless its folder says otherwise, in our own words. */
 export const EVERYWHERE = {
   "empty-history": inferred("There are no messages."),
   "duplicate-result": inferred("The call {id} has two results."),

@@ -49,7 +49,7 @@ export function toModelError(error: unknown, { model, messages, signal }: Failed
         : "";
     return new ModelError(error.message + said, { cause: cause.cause, status });
   }
-  const text = textOf(cause, error, model, redact);
+  const text = failureText(cause, error, model, redact);
   const words = wordsOf(error, messages);
   const isTooLong = readOverflow(error, words) !== undefined;
   const dialect = dialectOf(model);
@@ -75,11 +75,11 @@ export function readInPlace(error: unknown, request: FailedRequest): unknown {
 /** A client's error in one line without keys. */
 export function describeFailure(error: unknown, model: object): string {
   const redact = createRedact(model);
-  return `${headline(statusOf(error))}: ${textOf(toPlainError(error, redact), error, model, redact)}`;
+  return `${headline(statusOf(error))}: ${failureText(toPlainError(error, redact), error, model, redact)}`;
 }
 
 /** What the provider said. If the client did not reach it, its address, because that is usually the fault. */
-function textOf(cause: Error, error: unknown, model: object, redact: Redact): string {
+function failureText(cause: Error, error: unknown, model: object, redact: Redact): string {
   const address = isUnreachable(error) ? addressOf(model) : undefined;
   if (address === undefined) return providerTextOf(cause);
   return `Connection error (${redact(address)}): ${rootOf(cause).message}`;
@@ -240,12 +240,12 @@ export function isLost(error: unknown): boolean {
     (cause) =>
       (TRANSPORT_CODES.has(cause["code"]) && cause["syscall"] !== "connect") ||
       MESSAGES.test(String(cause["message"])) ||
-      nameOf(cause) === "SyntaxError",
+      classNameOf(cause) === "SyntaxError",
   );
 }
 
 function isConnectError(error: unknown): boolean {
-  return causesOf(error).some((cause) => CONNECT_ERRORS.has(nameOf(cause)));
+  return causesOf(error).some((cause) => CONNECT_ERRORS.has(classNameOf(cause)));
 }
 
 /** Whether no server was reached at the model's address. */
@@ -257,7 +257,7 @@ export function isUnreachable(error: unknown): boolean {
 const ABORTS: ReadonlySet<unknown> = new Set(["AbortError", "APIUserAbortError"]);
 
 export function isAbortError(error: unknown): boolean {
-  return causesOf(error).some((cause) => ABORTS.has(nameOf(cause)));
+  return causesOf(error).some((cause) => ABORTS.has(classNameOf(cause)));
 }
 
 /** Whether a provider refused the request. Its client has already retried every refusal that may pass. */
@@ -284,7 +284,7 @@ export function isEmptyResponse(error: unknown): boolean {
 }
 
 /** An error's name. The OpenAI client leaves `name` as "Error"; the name is in the class. */
-function nameOf(error: Readonly<Record<string, unknown>>): unknown {
+function classNameOf(error: Readonly<Record<string, unknown>>): unknown {
   return error["name"] === "Error" ? error.constructor?.name : error["name"];
 }
 
@@ -314,7 +314,7 @@ export function toPlainError(error: unknown, redact: Redact, depth = 0): Error {
     shortened(redact(message), LONGEST_MESSAGE),
     hasCause ? { cause: toPlainError(inner, redact, depth + 1) } : {},
   );
-  const name = nameOf(Object(error)) ?? "Error";
+  const name = classNameOf(Object(error)) ?? "Error";
   const frames = String(read("stack"))
     .split("\n")
     .filter((line) => /^\s+at /.test(line));

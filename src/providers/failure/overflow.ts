@@ -136,7 +136,7 @@ const SHARE_OF_ROOM = 0.1;
 /**
  * How many tokens a request may have, so that the window has room for the response. Undefined if no window is known.
  */
-export function boundOf(model: object): number | undefined {
+export function requestLimitOf(model: object): number | undefined {
   const window = windowOf(model);
   return window && Math.max(Math.ceil(window - Math.min(window * SHARE_OF_ROOM, MOST_ROOM)), 1);
 }

@@ -96,7 +96,7 @@ function addSent(found: Set<string>, fields: object): void {
 }
 
 function addSecret(found: Set<string>, name: string, value: string, least: number): void {
-  for (const part of partsOf(name, value.trim())) {
+  for (const part of secretsIn(name, value.trim())) {
     // The plain form and the URL form. A URL cannot hold half of a surrogate pair.
     const forms = [
       part,
@@ -108,7 +108,7 @@ function addSecret(found: Set<string>, name: string, value: string, least: numbe
 }
 
 /** A header can hold more than its secret, and a text can repeat the secret alone. */
-function partsOf(name: string, value: string): readonly string[] {
+function secretsIn(name: string, value: string): readonly string[] {
   if (/cookie/i.test(name)) {
     return [value, ...value.split(";").map((pair) => pair.slice(pair.indexOf("=") + 1).trim())];
   }

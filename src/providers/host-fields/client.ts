@@ -24,7 +24,8 @@ const CARRYING = new WeakSet<object>();
  * A view of the client that carries what its host adds to responses in and out. Returns any other model unchanged.
  *
  * What the client loses of a response is added to the stored message, after the stream if there is one. The model
- * input's fields are added to the request.
+ * input's fields are added to the request. LangChain's clients send none of them back, up to `@langchain/openai` 1.5.8
+ * and `@langchain/deepseek` 1.1.13 at least: https://github.com/langchain-ai/langchainjs/issues/10883
  */
 export function carryHostFields(model: BaseChatModel, identity: ModelIdentity): BaseChatModel {
   // `ChatOpenAI` delegates to one of two models. The other is for the Responses API.

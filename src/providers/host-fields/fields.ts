@@ -107,14 +107,14 @@ export const HOST_FIELDS: readonly HostField[] = [
   },
 ];
 
-const fieldsOf = (...places: readonly HostField["of"][]) =>
+const fieldsAt = (...places: readonly HostField["of"][]) =>
   HOST_FIELDS.flatMap(({ name, of }) => (places.includes(of) ? [name] : []));
 
 /** The message fields that go back. */
-const MESSAGE_FIELDS = fieldsOf("message");
+const MESSAGE_FIELDS = fieldsAt("message");
 /** The message fields that are read from a response of a client that shows no more. */
-export const GIVEN_FIELDS = fieldsOf("message", "response");
-const CALL_FIELDS = fieldsOf("call");
+export const GIVEN_FIELDS = fieldsAt("message", "response");
+const CALL_FIELDS = fieldsAt("call");
 
 /** The protocol's own fields of a response's message. */
 const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
@@ -148,7 +148,7 @@ export function markOf({ fields, callFields }: GivenNames): Readonly<Record<stri
   };
 }
 
-const RESPONSE_FIELDS = fieldsOf("response");
+const RESPONSE_FIELDS = fieldsAt("response");
 
 /** The names of the fields that go back with a message and its calls: those that its mark names, and known ones. */
 export function namesIn({ additional_kwargs }: BaseMessage): GivenNames {

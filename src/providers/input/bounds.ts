@@ -58,7 +58,7 @@ class InputDraft {
   constructor(input: readonly BaseMessage[], { dialect }: Target, bound: number, excess: number) {
     this.input = input;
     this.kept = [...input];
-    this.parts = partsOf(input);
+    this.parts = partsOfInput(input);
     this.#isCompacted = (message) =>
       message !== undefined && isAIMessage(message) && dialect.isCompacted?.(message) === true;
     this.compacted = input.findLastIndex(this.#isCompacted);
@@ -121,7 +121,7 @@ export function gapNote(count: number): string {
   return `[${count} earlier ${count === 1 ? "message is" : "messages are"} left out here, because the conversation is too long. The user did not write this note.]`;
 }
 
-function partsOf(input: readonly BaseMessage[]): Parts {
+function partsOfInput(input: readonly BaseMessage[]): Parts {
   const request = input.findLastIndex(isUserMessage);
   const notes: number[] = [];
   const earlier: number[][] = [];

@@ -35,7 +35,7 @@ import {
  * toModelInput}, so it takes the same options. It is slower, because it reads the whole history each time. The history
  * does not change.
  *
- * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not accept.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
@@ -109,7 +109,7 @@ export function explainPrepared(
       const [cause = BLANK] = [...causes, ...lost, ...ofContent.map(tellRule)];
       return { ...told, inputIndexes: [], reasons: [cause] };
     }
-    if (read[index] !== value) causes.push(MENDED);
+    if (read[index] !== value) causes.push(REPAIRED);
     if (causes.length + ofContent.length === 0 && fate !== "joined" && sent !== value)
       causes.push(formChanged(value, sent));
     return { ...told, inputIndexes: [at], reasons: [...rules.map(tellRule), ...causes] };
@@ -237,8 +237,8 @@ function shownSummaries(history: readonly BaseMessage[]): ReadonlyMap<BaseMessag
 
 const NO_MESSAGE: InputReason = { code: "not-a-message", text: "The value is not a message." };
 const REMOVED: InputReason = { code: "removed", text: "A removal in the history takes it out." };
-const MENDED: InputReason = {
-  code: "mended",
+const REPAIRED: InputReason = {
+  code: "repaired",
   text: "A field had a wrong type, or the message was not an instance of a message class.",
 };
 const COMPACTED: InputReason = {
@@ -395,7 +395,7 @@ export type InputReasonCode =
    */
   | "retold"
   /** Changed: a malformed field was brought into a sound form. */
-  | "mended"
+  | "repaired"
   /** Changed: the dialect has another form for it, although no known rule refuses the stored one. */
   | "form"
   /** Added: the system prompt. */

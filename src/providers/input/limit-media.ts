@@ -4,8 +4,8 @@ import type { BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../history/message.js";
 import type { Target } from "../contract/author.js";
 import type { Block, MediaLimits } from "../contract/dialect.js";
-import { describeMedia, faultOf, type ShownMedia, shownIn, typeOf } from "../media/media-limits.js";
-import type { Step } from "../rules/rule.js";
+import { describeMedia, faultOfMedia, type ShownMedia, shownIn, typeOf } from "../media/media-limits.js";
+import type { InputStep } from "../rules/rule.js";
 
 /*
  * A picture or file that the provider does not accept becomes a sentence that says what it was and why it is not shown.
@@ -14,7 +14,7 @@ import type { Step } from "../rules/rule.js";
 
 const NOT_KNOWN: MediaLimits = {};
 
-export const limitMedia: Step = (target) => (message) => {
+export const limitMedia: InputStep = (target) => (message) => {
   const { type, content } = message;
   if ((type !== "human" && type !== "tool") || !Array.isArray(content)) return message;
   const blocks: MessageContent = content.map((block: Block) => limited(block, target));
@@ -25,7 +25,7 @@ export const limitMedia: Step = (target) => (message) => {
 
 /** Why a sentence replaces it, as the end of a sentence. Undefined: it is shown. */
 export function whyDescribed(shown: ShownMedia, { dialect, described }: Target): string | undefined {
-  return described?.get(shown.fingerprint) ?? faultOf(shown, dialect.mediaLimits ?? NOT_KNOWN);
+  return described?.get(shown.fingerprint) ?? faultOfMedia(shown, dialect.mediaLimits ?? NOT_KNOWN);
 }
 
 function limited(block: Block, target: Target): Block {

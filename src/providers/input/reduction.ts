@@ -9,7 +9,7 @@ import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
 import type { Target } from "../contract/author.js";
 import type { Counted } from "../contract/dialect.js";
-import { faultOf, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
+import { faultOfMedia, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
 import type { Conversation } from "./projection.js";
 
 /** What is changed besides the dialect's rules. The history does not change. */
@@ -62,7 +62,7 @@ export function reduceConversation(
   const surplus = surplusPictures(
     counts.pictures,
     { ...limits, ...(mostPictures !== undefined && { mostPictures }) },
-    (shown) => reasons.has(shown.fingerprint) || faultOf(shown, limits) !== undefined,
+    (shown) => reasons.has(shown.fingerprint) || faultOfMedia(shown, limits) !== undefined,
   );
   for (const fingerprint of surplus) reasons.set(fingerprint, TOO_MANY);
   return { input, target: targetFor(), note };
@@ -101,7 +101,7 @@ function least(...numbers: readonly (number | undefined)[]): number | undefined 
 }
 
 /*
- * Splits a message with more calls than its provider takes. Each part has its calls' results.
+ * Splits a message with more calls than its provider accepts. Each part has its calls' results.
  */
 
 function withSplitCalls(conversation: Conversation, most: number): Conversation {
@@ -117,7 +117,7 @@ function withSplitCalls(conversation: Conversation, most: number): Conversation 
     }
     // Each call has one result, in call order.
     const results = messages.slice(index + 1, index + 1 + callsOf(message).length);
-    for (const [place, part] of partsOf(message, most).entries())
+    for (const [place, part] of splitMessage(message, most).entries())
       split.push(part, ...results.slice(place * most, (place + 1) * most));
     index += results.length;
   }
@@ -127,7 +127,7 @@ function withSplitCalls(conversation: Conversation, most: number): Conversation 
 const knownParts = createMemo<readonly AIMessage[]>();
 
 /** The first part has the text and the reasoning. */
-function partsOf(message: AIMessage, most: number): readonly AIMessage[] {
+function splitMessage(message: AIMessage, most: number): readonly AIMessage[] {
   return knownParts(message, String(most), () => {
     const listed = withListedCalls(message);
     const calls = listed.tool_calls ?? [];

@@ -26,7 +26,7 @@ interface Moved {
   readonly note: string;
 }
 
-/** The result without its pictures and files, and these, if the provider takes them only from a user. */
+/** The result without its pictures and files, and these, if the provider accepts them only from a user. */
 export function partResult(
   result: ToolMessage,
   { media, blocksIn }: Dialect,

@@ -27,7 +27,7 @@ import {
   storedOutput,
   type WaitingCall,
   waitingCalls,
-} from "../makers/openai/stored-items.js";
+} from "../contract/stored-items.js";
 import { isOwnMessage } from "../rules/state.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 

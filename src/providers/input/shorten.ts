@@ -10,7 +10,7 @@ import { countTextTokens } from "../../history/text-tokens.js";
 import { cutMiddle, excerptOf, levelFor } from "../../history/transcript.js";
 import { toJson } from "../../shared/json.js";
 import { beginningOf } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, textIn } from "../../shared/values.js";
 import type { Block, Fields } from "../contract/dialect.js";
 import { reasoningOf, withReasoning } from "../host-fields/fields.js";
 import { isResultMedia } from "./result-media.js";
@@ -89,11 +89,11 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
 function shortenContent(message: BaseMessage, level: number, room: number): MessageContent {
   const { content, type } = message;
   if (typeof content === "string") return cut(content, level);
-  const isMedia = (block: Block): boolean => type === "human" && textOf(block) === undefined;
+  const isMedia = (block: Block): boolean => type === "human" && textIn(block, "text") === undefined;
   const others = content.filter((block) => !isMedia(block));
   let left = room - sum(others.map((block) => Math.min(countBlock(block), level)));
   const kept = content.flatMap((block): Block[] => {
-    const text = textOf(block);
+    const text = textIn(block, "text");
     if (text !== undefined) return [{ ...block, text: cut(text, level) }];
     if (isMedia(block)) left -= countBlock(block);
     return left >= 0 || !isMedia(block) ? [block] : [];
@@ -101,10 +101,6 @@ function shortenContent(message: BaseMessage, level: number, room: number): Mess
   const gone = content.length - kept.length;
   if (gone === 0) return kept;
   return [...kept, { type: "text", text: `[… ${gone} pictures or files are left out …]` }];
-}
-
-function textOf(block: Block): string | undefined {
-  return typeof block["text"] === "string" ? block["text"] : undefined;
 }
 
 function cut(text: string, tokens: number): string {

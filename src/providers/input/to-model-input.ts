@@ -56,7 +56,7 @@ export interface ModelInputOptions {
  *
  * In your own graph, a node gives this to its model instead of `state.messages` and `trimMessages`.
  *
- * @throws InvalidSettingError for an unknown option, or a value that the option does not take.
+ * @throws InvalidSettingError for an unknown option, or a value that the option does not accept.
  * @throws InvalidMessageError if `history` is not a list.
  * @example
  * ```ts
@@ -186,7 +186,7 @@ function filteredCalls(
   return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
-/** System messages stay in their places if the provider takes all of them there. Otherwise they go to the front. */
+/** System messages stay in their places if the provider accepts all of them there. Otherwise they go to the front. */
 function withSystem(
   messages: readonly BaseMessage[],
   { odd, systems }: Survey,
@@ -214,7 +214,7 @@ const OPTION_NAMES: readonly (keyof ModelInputOptions)[] = [
   "modelId",
 ];
 
-/** @throws InvalidSettingError for an unknown name, or a value that the option does not take. Undefined values pass. */
+/** @throws InvalidSettingError for an unknown name, or a value that the option does not accept. Undefined values pass. */
 export function checkInputOptions(options: ModelInputOptions): void {
   const given: unknown = options;
   if (!isRecord(given)) throw InvalidSettingError.expected("options", "an object", given);

@@ -85,7 +85,7 @@ export function typeOf({ media, found }: ShownMedia): string | undefined {
 }
 
 /** Why a provider with these limits does not accept it, as the end of a sentence. Undefined: it may. */
-export function faultOf(shown: ShownMedia, limits: MediaLimits): string | undefined {
+export function faultOfMedia(shown: ShownMedia, limits: MediaLimits): string | undefined {
   const { media, found } = shown;
   if (media.data === "") return "it is empty";
   if (media.kind !== "image" || media.data === undefined) return undefined;
@@ -93,12 +93,12 @@ export function faultOf(shown: ShownMedia, limits: MediaLimits): string | undefi
   if (limits.types !== undefined && type !== undefined && !limits.types.includes(type))
     return "the provider of the model does not read this type";
   if (limits.mostCharacters !== undefined && media.data.length > limits.mostCharacters)
-    return `the provider of the model takes at most ${sizeText(limits.mostCharacters * BYTES_PER_CHARACTER)}`;
+    return `the provider of the model accepts at most ${sizeText(limits.mostCharacters * BYTES_PER_CHARACTER)}`;
   const { width = 0, height = 0 } = found ?? {};
   if (width === 0 || height === 0) return undefined;
   const [least, most] = [Math.min(width, height), Math.max(width, height)];
   if (limits.mostPixels !== undefined && most > limits.mostPixels)
-    return `the provider of the model takes at most ${limits.mostPixels} pixels on a side`;
+    return `the provider of the model accepts at most ${limits.mostPixels} pixels on a side`;
   if (limits.leastPixels !== undefined && least < limits.leastPixels)
     return `the provider of the model wants at least ${limits.leastPixels} pixels on a side`;
   return undefined;

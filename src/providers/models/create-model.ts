@@ -69,7 +69,7 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
  *
  * @param name `provider:model`.
  * @throws InvalidModelError for a malformed name, an unknown provider, a missing package or a missing key.
- * @throws InvalidSettingError for a name that is not a text, and for any option but `environment`: a client's options are
+ * @throws InvalidSettingError for a name that is not a string, and for any option but `environment`: a client's options are
  * those of its own class.
  * @example
  * ```ts
@@ -83,7 +83,7 @@ function readerOf(environment: CreateModelOptions["environment"]): Read {
 export async function createModel(name: string, options: CreateModelOptions = {}): Promise<BaseChatModel> {
   // `names.map(createModel)` passes an index.
   if (isRecord(options)) checkSettings(options, { environment }, "options");
-  checkGiven("name", name, { ...text, expects: "a text such as `openai:gpt-4o-mini`" });
+  checkGiven("name", name, { ...text, expects: "a string such as `openai:gpt-4o-mini`" });
   const { model, source } = parseModelName(name);
   const read = readerOf(options.environment);
   const apiKey = readKey(name, source, read);

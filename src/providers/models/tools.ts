@@ -28,10 +28,10 @@ export function isProviderTool(value: unknown): value is ProviderTool {
   return type === undefined && name === undefined && fields.length === 1 && fields.every(isPlainObject);
 }
 
-/** Later rooms are asked first: some of their tools look like OpenAI's. */
+/** Later makers are asked first: some of their tools look like OpenAI's. */
 const MAKERS = PROVIDERS.toReversed().flatMap(({ tools = [] }) => tools);
 
-/** @throws InvalidToolError for another provider's tool. An unknown provider takes every tool. */
+/** @throws InvalidToolError for another provider's tool. An unknown provider accepts every tool. */
 function assertTaken(tools: readonly ProviderTool[], dialect: DialectName, model: string): void {
   // This host may pass a tool on to any provider.
   if (dialectNamed(dialect).makers.length === 0) return;
@@ -60,9 +60,8 @@ export function checkProviderTools(
       if (!isOffline(model)) assertTaken(tools, dialectOf(model), "the model");
       continue;
     }
-    const { provider, source } = parseModelName(model);
-    const dialect = provider === "openai" ? "openai" : source.dialect;
-    if (dialect !== undefined) assertTaken(tools, dialect, `\`${model}\``);
+    const { dialect, usualDialect = dialect } = parseModelName(model).source;
+    if (usualDialect !== undefined) assertTaken(tools, usualDialect, `\`${model}\``);
   }
 }
 
@@ -84,9 +83,10 @@ export function withProviderTools(model: BaseChatModel, tools: readonly Provider
   if (tools.length === 0 || isOffline(model)) return model;
   const dialect = dialectOf(model);
   assertTaken(tools, dialect, "the model");
-  if (dialect !== "openai" || innermost(model) !== model) return model;
+  const sentAs = MAKERS.find((maker) => maker.sentAs?.[dialect])?.sentAs?.[dialect];
+  if (sentAs === undefined || innermost(model) !== model) return model;
   return madeOnce(responsesViews, model, () =>
-    rememberDialect(viewOf(model, { useResponsesApi: true }), "openai-responses"),
+    rememberDialect(viewOf(model, sentAs.settings), sentAs.dialect),
   );
 }
 
@@ -196,7 +196,7 @@ export function canFormat(model: BaseChatModel, wanted: WantedFormat, hasTools: 
   return FORMATS[dialectOf(model)]?.isKept?.(wanted, hasTools) === true;
 }
 
-/** What the rooms have for each dialect. */
+/** What the makers have for each dialect. */
 function byDialect<Field extends "formats" | "forcedCall" | "promptCache">(
   field: Field,
 ): NonNullable<Provider[Field]> {

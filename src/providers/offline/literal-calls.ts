@@ -77,7 +77,7 @@ export function findInside(parts: readonly Pick<LiteralCall, "start" | "end">[])
 }
 
 /** One step's calls, made in parallel in one message. */
-export type Step = readonly PlannedCall[];
+export type PlannedStep = readonly PlannedCall[];
 
 const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?\s*/giu;
 
@@ -85,7 +85,7 @@ const THEN = /(?:[,;，；。]|(?<!\s))\s*(?:\b(?:and\s+)?then\b|然后)[,，:]?
  * A request's steps that call tools: `call a then call b`. If no call follows a "then", its words belong to the step
  * before it.
  */
-export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): Step[] {
+export function findSteps(text: string, toolNames: ReadonlySet<string>, findCalls: FindCalls): PlannedStep[] {
   const literal = findLiteralCalls(text, toolNames);
   const isInside = findInside(literal);
   const thens = [...text.matchAll(THEN)].filter(({ index }) => !isInside(index));

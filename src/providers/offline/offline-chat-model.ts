@@ -26,7 +26,13 @@ import { hashText } from "../../shared/json.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { validateHistory } from "../rules/validate-history.js";
-import { type FindCalls, findLiteralCalls, findSteps, type PlannedCall, type Step } from "./literal-calls.js";
+import {
+  type FindCalls,
+  findLiteralCalls,
+  findSteps,
+  type PlannedCall,
+  type PlannedStep,
+} from "./literal-calls.js";
 
 /** What the model understands, and says about results. Without one it understands `call NAME {json}`. */
 export interface OfflineLanguage {
@@ -160,7 +166,7 @@ function countTokens(text: string): number {
   return Math.ceil(text.length / 4);
 }
 
-function planCalls(steps: readonly Step[], rounds: readonly Round[], choice: ToolChoice): Step {
+function planCalls(steps: readonly PlannedStep[], rounds: readonly Round[], choice: ToolChoice): PlannedStep {
   const next = findNextStep(steps, rounds);
   if (choice === "none") return [];
   if (choice === "auto") return next;
@@ -176,7 +182,7 @@ function planCalls(steps: readonly Step[], rounds: readonly Round[], choice: Too
  * A summary can replace the first rounds of a long turn, so the last round shows which step is done. The
  * number of rounds matters only among equal steps, and for rounds that this model did not plan.
  */
-function findNextStep(steps: readonly Step[], rounds: readonly Round[]): Step {
+function findNextStep(steps: readonly PlannedStep[], rounds: readonly Round[]): PlannedStep {
   const calls = rounds.at(-1)?.calls;
   const done = steps.findIndex((step, index) => index >= rounds.length - 1 && isDeepStrictEqual(step, calls));
   return steps[done === -1 ? rounds.length : done + 1] ?? [];

@@ -11,7 +11,7 @@ import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
-import { partsOf } from "../contract/model-view.js";
+import { innerModelsOf } from "../contract/model-view.js";
 import { isFailedSample } from "../failure/failed-sample.js";
 import {
   isAbortError,
@@ -138,7 +138,7 @@ export async function askStreaming(request: GuardedRequest, client: ClientStream
       patience.begin();
     }
     const { chunks, message } = client.sent;
-    if (message !== undefined) mendCalls(message, options);
+    if (message !== undefined) correctCalls(message, options);
     const response = judge(message, request, { chunks, omitsFinishReason: habit.omits });
     // Joined chunks can read "nullnullstop".
     if ("message" in response && message?.response_metadata["finish_reason"] !== undefined)
@@ -182,7 +182,7 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
     options.signal?.throwIfAborted();
     if (message === undefined || !AIMessage.isInstance(message)) return judge(undefined, request);
     message.response_metadata = { ...llmOutput, ...generationInfo, ...message.response_metadata };
-    mendCalls(message, options);
+    correctCalls(message, options);
     const response = judge(message, request, tokens.streamed(message, habit));
     return "reason" in response ? response : { ...response, generationInfo, llmOutput };
   } catch (error) {
@@ -254,10 +254,10 @@ function listBlankCalls(message: AIMessage): void {
 }
 
 /** Corrects the lists of calls. What the provider has run is not run again: clients saw the call, and the state has it not. */
-function mendCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
+function correctCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
   listBlankCalls(message);
   const tools: unknown = Reflect.get(options, "tools");
-  for (const provider of PROVIDERS) provider.mendCalls?.(message, tools);
+  for (const provider of PROVIDERS) provider.correctCalls?.(message, tools);
 }
 
 /** @param streamed The stream, if the response was streamed. */
@@ -289,7 +289,7 @@ export function usageIn(messages: readonly BaseMessage[]) {
  */
 function unstreamed(model: BaseChatModel): BaseChatModel {
   if (Reflect.get(model, "streaming") !== true) return model;
-  const parts = partsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
+  const parts = innerModelsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
   return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
 }
 

@@ -15,7 +15,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
-import { partsOf } from "../contract/model-view.js";
+import { innerModelsOf } from "../contract/model-view.js";
 import { JoinedChunks } from "./join-chunks.js";
 
 export interface StreamIds {
@@ -206,7 +206,7 @@ export function tellRetries<Result>(
   { onRetry, isFinal }: RetryListener,
   request: () => Promise<Result>,
 ): Promise<Result> {
-  for (const client of [model, ...partsOf(model).map(([, part]) => part)])
+  for (const client of [model, ...innerModelsOf(model).map(([, part]) => part)])
     watch(Reflect.get(client, "caller"));
   let attempt = 0;
   const listener: Listener = (error, maxRetries) => {

@@ -60,7 +60,7 @@ export async function askGuarded(
   const response = held.response === undefined ? invoked : withId(held.response, invoked.id);
   // A program's own Runnable can return anything.
   if (typeof response !== "object") return response;
-  return PROVIDERS.reduce((message, { mendResponse }) => mendResponse?.(message) ?? message, response);
+  return PROVIDERS.reduce((message, { correctResponse }) => correctResponse?.(message) ?? message, response);
 }
 
 /** The response of a model that was asked for events. LangChain returns what it has read from them, which is less. */
@@ -104,8 +104,8 @@ function guardedView(
 ): Askable {
   const identity = identityOf(model);
   const habit = finishHabitOf(original);
-  const mended = PROVIDERS.reduce(
-    (view, { mendClient }) => mendClient?.(view, identity) ?? view,
+  const repaired = PROVIDERS.reduce(
+    (view, { correctClient }) => correctClient?.(view, identity) ?? view,
     carryHostFields(model, identity),
   );
   const failed = (error: unknown, messages: BaseMessage[], signal: AbortSignal | undefined): never => {
@@ -115,7 +115,7 @@ function guardedView(
   const answer = async (manner: Manner, messages: BaseMessage[], options: CallOptions, run: Run) => {
     const ask = (client: BaseChatModel) =>
       guardedResponse({ model: client, original, guard, habit, manner, messages, options, run });
-    const response = await askOnView(mended, original, ASKED_WITHOUT, ask).catch((error: unknown) =>
+    const response = await askOnView(repaired, original, ASKED_WITHOUT, ask).catch((error: unknown) =>
       failed(error, messages, options.signal),
     );
     noteModel(response.message, identityOf(original));

@@ -52,7 +52,7 @@ const MOST_MODELS = 1_000;
 
 /** The only manner in which the client can ask its model. Undefined: nothing is known. */
 export function onlyManner(client: object): Manner | undefined {
-  return ANSWERED.get(client.constructor)?.get(nameOf(client));
+  return ANSWERED.get(client.constructor)?.get(servedModelKey(client));
 }
 
 /**
@@ -69,9 +69,9 @@ export function noteAnswered(
   if (!isProgramFault(error) && !isDemanded) return;
   const models = madeOnce(ANSWERED, client.constructor, () => new Map<string, Manner>());
   if (models.size >= MOST_MODELS) models.clear();
-  models.set(nameOf(client), manner);
+  models.set(servedModelKey(client), manner);
 }
 
-function nameOf(client: object): string {
+function servedModelKey(client: object): string {
   return JSON.stringify([addressOf(client), identityOf(client).modelId]);
 }

@@ -31,7 +31,7 @@ export const BROKEN_REASONS = {
 
 export type BrokenReason = keyof typeof BROKEN_REASONS;
 
-/** What another request would not mend: it would cost the same, or begin one more response in the background. */
+/** What another request would not repair: it would cost the same, or begin one more response in the background. */
 export const LASTING_REASONS: ReadonlySet<BrokenReason> = new Set(["spent-limit", "pending"]);
 
 export interface StreamedResponse {

@@ -10,11 +10,11 @@ import { type Block, type Dialect, type Fields, isOf, type MediaForm } from "../
 import { cacheMarksIn, unsentFields, withSentFields } from "../contract/text-fields.js";
 import { isSendable, readMedia, sendableBlock } from "../media/media.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
-import { BROKEN, blockType, inEach, type Rule, type Step } from "./rule.js";
-import { findBlankTexts, isBlankText, textOf } from "./texts.js";
+import { BROKEN, blockType, type HistoryRule, type InputStep, inEach } from "./rule.js";
+import { findBlankTexts, isBlankText, textOfBlock } from "./texts.js";
 
 /** Fields of text blocks that the provider is known to refuse are left out. */
-export const TEXT_FIELDS: Rule = {
+export const TEXT_FIELDS: HistoryRule = {
   name: "foreign-field",
   about: "content",
   meaning: "A text block has a field that the provider refuses.",
@@ -28,10 +28,10 @@ export const TEXT_FIELDS: Rule = {
 };
 
 /** Providers also count the tools' marks, which are not in a history. The input's last marks are sent. */
-export const CACHE_MARKS: Rule = {
+export const CACHE_MARKS: HistoryRule = {
   name: "cache-marks",
   about: "content",
-  meaning: "More blocks have a mark for the prompt cache than the provider takes.",
+  meaning: "More blocks have a mark for the prompt cache than the provider accepts.",
   find: (messages, { most }) => {
     const marks = messages.flatMap(({ message, index }) => cacheMarksIn(message).map(() => index));
     const index = marks[most?.marks ?? marks.length];
@@ -45,13 +45,13 @@ export const CACHE_MARKS: Rule = {
  * texts, a list is joined into one. An empty list becomes an empty text, because some clients lose the calls beside it.
  */
 
-const cleanContent: Step = (target) => (given) => {
+const cleanContent: InputStep = (target) => (given) => {
   const message = withMedia(given, target);
   const content = cleanedContent(message, target);
   return content === message.content ? message : copyMessage(message, { content });
 };
 
-export const CLEAN_BLOCKS: readonly Rule[] = [
+export const CLEAN_BLOCKS: readonly HistoryRule[] = [
   {
     name: "content-form",
     about: "content",
@@ -110,7 +110,7 @@ function cleanedContent(message: BaseMessage, target: Target): MessageContent {
   if (results?.writeText !== undefined && blocks.some(isText) && blocks.some((block) => !isText(block))) {
     const { writeText } = results;
     return blocks.every((block) => isText(block) || isSendable(block, results))
-      ? blocks.map((block) => (isText(block) ? writeText(textOf(block) ?? "") : block))
+      ? blocks.map((block) => (isText(block) ? writeText(textOfBlock(block) ?? "") : block))
       : blocks;
   }
   if (wantsText(blocks, dialect)) return contentText({ ...message, content: blocks } as BaseMessage);

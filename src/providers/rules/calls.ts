@@ -12,7 +12,15 @@ import { recordsIn } from "../../shared/values.js";
 import { isOwn, type Target } from "../contract/author.js";
 import { type Dialect, PLAIN_NAME } from "../contract/dialect.js";
 import { isForeignBlock } from "../table/dialects.js";
-import { BROKEN, blockType, type Fault, inEach, type Rule, type SentMessage, type Step } from "./rule.js";
+import {
+  BROKEN,
+  blockType,
+  type Fault,
+  type HistoryRule,
+  type InputStep,
+  inEach,
+  type SentMessage,
+} from "./rule.js";
 import { isOwnMessage } from "./state.js";
 
 /*
@@ -22,7 +30,7 @@ import { isOwnMessage } from "./state.js";
  * block, because only the block names the code that waits for it.
  */
 
-const listCalls: Step = (target) => (message) => {
+const listCalls: InputStep = (target) => (message) => {
   if (!isAIMessage(message)) return message;
   const isKept = isOwn(message, target) || isCalledByCode(message, target);
   return isKept && hasBlocksOfCalls(message, target) ? message : withListedCalls(message);
@@ -65,7 +73,7 @@ function hasBlocksOfCalls(
   );
 }
 
-export const LISTED_CALLS: readonly Rule[] = [
+export const LISTED_CALLS: readonly HistoryRule[] = [
   {
     name: "arguments",
     about: "content",
@@ -103,7 +111,7 @@ type SentCall = SentMessage["calls"][number];
 function inCalls(
   isBroken: (call: SentCall, dialect: Dialect) => boolean,
   placeOfValue: "id" | "name" = "id",
-): Rule["find"] {
+): HistoryRule["find"] {
   return (messages, dialect) =>
     messages.flatMap(({ calls, index }) =>
       calls.flatMap((call): Fault[] =>
@@ -121,7 +129,7 @@ function inCalls(
  * new. Any other id is derived from the call and its place, so it is the same in each request.
  */
 
-const nameCalls: Step = ({ dialect }) => {
+const nameCalls: InputStep = ({ dialect }) => {
   const { rules } = dialect;
   const isThreadWide = rules["repeated-call-id"] !== undefined;
   let idFor = uniqueIds(dialect.callId);
@@ -207,7 +215,7 @@ function placeOf({ id }: AIMessage, index: number): string {
   return id === undefined || id === "" ? `#${index}` : id;
 }
 
-export const NAMED_CALLS: readonly Rule[] = [
+export const NAMED_CALLS: readonly HistoryRule[] = [
   {
     name: "call-id",
     about: "content",

@@ -6,7 +6,6 @@ import { contentText, copyMessage } from "../../history/message.js";
 import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
 import { isOwn, readMaker } from "../contract/author.js";
 import type { StatedRules } from "../contract/rule.js";
-import { openaiResponses } from "../makers/openai/dialect.js";
 import {
   answeredIds,
   callsBeforeText,
@@ -22,8 +21,9 @@ import {
   storedItemIds,
   storedOutput,
   trailingReasoning,
-} from "../makers/openai/stored-items.js";
-import { type Fault, inEach, type Rule, type Step } from "./rule.js";
+} from "../contract/stored-items.js";
+import { DIALECTS } from "../table/dialects.js";
+import { type Fault, type HistoryRule, type InputStep, inEach } from "./rule.js";
 import { isForeign, plainCall, withoutFields, withReturned } from "./state.js";
 
 /*
@@ -39,7 +39,7 @@ import { isForeign, plainCall, withoutFields, withReturned } from "./state.js";
 
 const ITEM_ID = /^(msg|fc)_/;
 
-const fitStoredItems: Step = (target) => {
+const fitStoredItems: InputStep = (target) => {
   const { rules, callPlaces } = target.dialect;
   if (rules["item-id"] === undefined && !callPlaces.includes("output")) return (message) => message;
   const used = new Set<string>();
@@ -71,7 +71,7 @@ const fitStoredItems: Step = (target) => {
   };
 };
 
-export const STORED_ITEMS: readonly Rule[] = [
+export const STORED_ITEMS: readonly HistoryRule[] = [
   {
     name: "item-id",
     about: "content",
@@ -121,7 +121,7 @@ function withFittingItems(message: AIMessage, rules: StatedRules): AIMessage | u
 /** The same message without items. Custom and computer calls become function calls, because they need their items. */
 function withoutItems(message: AIMessage): AIMessage {
   const content = withReturned(message.content, message);
-  const items = withoutFields(message, openaiResponses.stateFields);
+  const items = withoutFields(message, DIALECTS["openai-responses"].stateFields);
   const rest = content === message.content ? items : copyMessage(items, { content });
   const { tool_calls = [] } = rest;
   if (!tool_calls.some((call) => "isCustomTool" in call || "isComputerTool" in call)) return rest;

@@ -18,7 +18,15 @@ import { defined } from "../../shared/values.js";
 import { mayHaveWritten, type Target } from "../contract/author.js";
 import type { Dialect, SystemPlaces } from "../contract/dialect.js";
 import type { StatedRules } from "../contract/rule.js";
-import { type Bridge, type Fault, inEach, KNOWN_ROLES, type Rule, roleOf, type SentMessage } from "./rule.js";
+import {
+  type Bridge,
+  type Fault,
+  type HistoryRule,
+  inEach,
+  KNOWN_ROLES,
+  roleOf,
+  type SentMessage,
+} from "./rule.js";
 import { saidBlocks } from "./state.js";
 
 /*
@@ -31,7 +39,7 @@ import { saidBlocks } from "./state.js";
 
 const createOpening = () => createSummaryNote("(The beginning of this conversation is not shown.)");
 
-const BRIDGED: readonly Rule[] = [
+const BRIDGED: readonly HistoryRule[] = [
   bridged("empty-history", "There are no messages except system messages.", {
     isMissing: (before, after) => before === undefined && after === undefined,
     create: createOpening,
@@ -61,7 +69,7 @@ function hasRole(message: BaseMessage | undefined, role: string): boolean {
   return message !== undefined && roleOf(message) === role;
 }
 
-function bridged(name: Rule["name"], meaning: string, bridge: Bridge): Rule {
+function bridged(name: HistoryRule["name"], meaning: string, bridge: Bridge): HistoryRule {
   return {
     name,
     about: "order",
@@ -84,7 +92,7 @@ export function bridgeBetween(
   before: BaseMessage | undefined,
   after: BaseMessage | undefined,
   stated: StatedRules,
-): { readonly message: BaseMessage; readonly rule: Rule["name"] } | undefined {
+): { readonly message: BaseMessage; readonly rule: HistoryRule["name"] } | undefined {
   const found = BRIDGED.find(({ name, bridge }) => stated[name] && bridge?.isMissing(before, after));
   return found?.bridge && { message: found.bridge.create(), rule: found.name };
 }
@@ -96,7 +104,7 @@ export function bridgeBetween(
  * assistant text.
  */
 
-const MERGED: readonly Rule[] = [
+const MERGED: readonly HistoryRule[] = [
   {
     name: "alternation",
     about: "order",
@@ -111,7 +119,7 @@ const MERGED: readonly Rule[] = [
   },
 ];
 
-function inPairs(isBroken: (before: SentMessage, sent: SentMessage) => boolean): Rule["find"] {
+function inPairs(isBroken: (before: SentMessage, sent: SentMessage) => boolean): HistoryRule["find"] {
   return (messages) =>
     messages.flatMap((sent, place): Fault[] => {
       const before = messages[place - 1];
@@ -187,13 +195,13 @@ function toBlocks(content: MessageContent): Exclude<MessageContent, string> {
 }
 
 /*
- * System messages in places where a provider takes none. All of them go to the front.
+ * System messages in places where a provider accepts none. All of them go to the front.
  */
 
-const SYSTEM: Rule = {
+const SYSTEM: HistoryRule = {
   name: "system-position",
   about: "order",
-  meaning: "A system message stands where the provider takes none.",
+  meaning: "A system message stands where the provider accepts none.",
   find: (messages, dialect) => {
     const index = misplacedSystem(
       messages.map(({ message }) => message),
@@ -206,7 +214,7 @@ const SYSTEM: Rule = {
 const IN_FRONT: SystemPlaces = { several: false, after: [], last: false };
 
 /**
- * The place of the first system message where the provider takes none. -1 if there is none.
+ * The place of the first system message where the provider accepts none. -1 if there is none.
  *
  * @param modelId Undefined: some model of the provider takes it. Empty: the model is unknown.
  */
@@ -268,7 +276,7 @@ function joinSystem(messages: readonly BaseMessage[]): readonly BaseMessage[] {
  * Custom or outdated roles. They become the four common ones, where others are refused. Some clients throw for them.
  */
 
-const ROLE: Rule = {
+const ROLE: HistoryRule = {
   name: "role",
   about: "content",
   meaning: "A message has a role that the provider does not know.",
@@ -309,4 +317,4 @@ function withId({ id }: BaseMessage, content: MessageContent): { content: Messag
   return id === undefined ? { content } : { content, id };
 }
 
-export const ORDER_RULES: readonly Rule[] = [...BRIDGED, ...MERGED, SYSTEM, ROLE];
+export const ORDER_RULES: readonly HistoryRule[] = [...BRIDGED, ...MERGED, SYSTEM, ROLE];

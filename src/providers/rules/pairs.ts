@@ -17,10 +17,10 @@ import {
   type OutputKind,
   outputKinds,
   waitingCalls,
-} from "../makers/openai/stored-items.js";
-import { blockType, type Fault, type Rule, type SentMessage } from "./rule.js";
+} from "../contract/stored-items.js";
+import { blockType, type Fault, type HistoryRule, type SentMessage } from "./rule.js";
 
-export const PAIR_RULES: readonly Rule[] = [
+export const PAIR_RULES: readonly HistoryRule[] = [
   {
     name: "missing-result",
     about: "pairing",
@@ -72,7 +72,7 @@ type PairFault = Fault & {
   readonly rule: "missing-result" | "orphan-result" | "duplicate-result" | "result-order";
 };
 
-function pairFaults(rule: PairFault["rule"]): Rule["find"] {
+function pairFaults(rule: PairFault["rule"]): HistoryRule["find"] {
   return (messages, dialect) =>
     madeOnce(pairs, messages, () => findPairFaults(messages, dialect)).filter((fault) => fault.rule === rule);
 }
@@ -158,7 +158,7 @@ function* waitingFaults(messages: readonly SentMessage[]): Generator<Fault> {
 
 type ServerFault = Fault & { readonly rule: "server-call-without-result" | "server-result-without-call" };
 
-function serverFaults(rule: ServerFault["rule"]): Rule["find"] {
+function serverFaults(rule: ServerFault["rule"]): HistoryRule["find"] {
   return (messages) =>
     madeOnce(serverPairs, messages, () => findServerFaults(messages)).filter((fault) => fault.rule === rule);
 }

@@ -5,14 +5,14 @@ import { copyMessage } from "../../history/message.js";
 import { isNotedOwn, mayHaveWritten } from "../contract/author.js";
 import { REASONING_FIELD } from "../contract/host-fields.js";
 import { hasReasoningField, reasoningOf, withoutHostFields } from "../host-fields/fields.js";
-import type { Rule, Step } from "./rule.js";
+import type { HistoryRule, InputStep } from "./rule.js";
 
 /*
  * What the target's host put into its own model's messages stays, and is removed elsewhere. Its client decides what is
  * sent: see `host-fields`.
  */
 
-export const passFields: Step = (target) => {
+export const passFields: InputStep = (target) => {
   const { rules, hasHostFields } = target.dialect;
   const isDemanded = rules["missing-reasoning"] !== undefined;
   return (message) => {
@@ -35,7 +35,7 @@ export const passFields: Step = (target) => {
  * DeepSeek's thinking mode demands earlier responses' reasoning. It accepts empty reasoning if it is lost, or if another
  * model wrote the message. Without thinking it ignores the field.
  */
-export const PASSED_REASONING: Rule = {
+export const PASSED_REASONING: HistoryRule = {
   name: "missing-reasoning",
   about: "content",
   meaning: "An assistant message lacks the reasoning that must be passed back.",

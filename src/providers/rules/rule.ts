@@ -7,14 +7,14 @@ import { isRecord, recordsIn } from "../../shared/values.js";
 import type { Target } from "../contract/author.js";
 import type { CallPlace, Dialect } from "../contract/dialect.js";
 import type { RuleName } from "../contract/rule.js";
-import { askedItems, callOfItem } from "../makers/openai/stored-items.js";
+import { askedItems, callOfItem } from "../contract/stored-items.js";
 import { isForeignBlock, isLeftOut } from "../table/dialects.js";
 
 /**
  * A rule about histories. A dialect says whether its provider has the rule, and in which words. The check, the model
  * input and its explanation follow the same list of rules: `rules.ts`.
  */
-export interface Rule {
+export interface HistoryRule {
   readonly name: RuleName;
   /** What it is about: calls and their results, the order of messages, or the content of one message. */
   readonly about: "pairing" | "order" | "content";
@@ -23,7 +23,7 @@ export interface Rule {
   /** Finds each place that breaks it, whether or not the dialect has the rule. Changes nothing. */
   readonly find: (messages: readonly SentMessage[], dialect: Dialect) => Iterable<Fault>;
   /** How the model input keeps it, message by message. Several rules can share a step. */
-  readonly step?: Step;
+  readonly step?: InputStep;
   /** How the model input keeps it between messages. */
   readonly bridge?: Bridge;
 }
@@ -46,7 +46,7 @@ export interface Fault {
  * call order, and keeps them so. The output for a message depends only on that message and those before it, so a prompt
  * cache stays valid when the history grows.
  */
-export type Step = (target: Target) => Change;
+export type InputStep = (target: Target) => Change;
 
 /**
  * The message in its new form. Undefined leaves it out. A message without a reason to change keeps its identity.
@@ -64,7 +64,7 @@ export interface Bridge {
 /** The `find` of a rule that looks at each message alone. */
 export function inEach(
   find: (sent: SentMessage, dialect: Dialect) => Omit<Fault, "index"> | false | undefined,
-): Rule["find"] {
+): HistoryRule["find"] {
   return (messages, dialect) =>
     messages.flatMap((sent) => {
       const fault = find(sent, dialect);

@@ -7,11 +7,11 @@ import { STORED_ITEMS } from "./items.js";
 import { ORDER_RULES } from "./order.js";
 import { PAIR_RULES } from "./pairs.js";
 import { PASSED_REASONING } from "./reasoning.js";
-import type { Rule, Step } from "./rule.js";
+import type { HistoryRule, InputStep } from "./rule.js";
 import { OWN_STATE } from "./state.js";
 import { FILLED_MESSAGES, WHOLE_TEXTS } from "./texts.js";
 
-export const RULES: readonly Rule[] = [
+export const RULES: readonly HistoryRule[] = [
   ...PAIR_RULES,
   ...LISTED_CALLS,
   WHOLE_TEXTS,
@@ -27,10 +27,10 @@ export const RULES: readonly Rule[] = [
 ];
 
 /** The steps that change messages one by one. Each reads from the dialect what to do. */
-export const STEPS: readonly Step[] = [...new Set(RULES.flatMap(({ step }) => step ?? []))];
+export const STEPS: readonly InputStep[] = [...new Set(RULES.flatMap(({ step }) => step ?? []))];
 
 const BY_NAME = new Map(RULES.map((rule) => [rule.name, rule]));
 
-export function ruleNamed(name: RuleName): Rule {
-  return BY_NAME.get(name) as Rule;
+export function ruleNamed(name: RuleName): HistoryRule {
+  return BY_NAME.get(name) as HistoryRule;
 }

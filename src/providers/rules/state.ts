@@ -11,10 +11,10 @@ import { defined, isRecord, pickFields, textIn } from "../../shared/values.js";
 import { isNotedOwn, isOwn, mayHaveWritten, readMaker, type Target } from "../contract/author.js";
 import { type Dialect, isOf, type StateField } from "../contract/dialect.js";
 import { REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
-import { storedOutput } from "../makers/openai/stored-items.js";
+import { storedOutput } from "../contract/stored-items.js";
 import { readMedia } from "../media/media.js";
 import { isForeignBlock } from "../table/dialects.js";
-import { blockType, inEach, type Rule, type Step } from "./rule.js";
+import { blockType, type HistoryRule, type InputStep, inEach } from "./rule.js";
 
 /*
  * What only another model can read is left out.
@@ -26,7 +26,7 @@ import { blockType, inEach, type Rule, type Step } from "./rule.js";
  * to whoever was asked for it.
  */
 
-const keepOwnState: Step = (target) => (message) => {
+const keepOwnState: InputStep = (target) => (message) => {
   if (!isAIMessage(message)) return withoutFields(message, [VERSION]);
   if (isNotedOwn(message, target)) return message;
   const hasOtherForm =
@@ -38,7 +38,7 @@ const keepOwnState: Step = (target) => (message) => {
   return isUnnamed ? withoutShared(message, target) : said(message, target);
 };
 
-export const OWN_STATE: Rule = {
+export const OWN_STATE: HistoryRule = {
   name: "foreign-state",
   about: "content",
   meaning: "A message carries signed or stored state that another model made.",

@@ -9,10 +9,10 @@ import { NO_OUTPUT } from "../../history/result.js";
 import { serverCallId } from "../../history/server-tools.js";
 import { isRecord } from "../../shared/values.js";
 import type { Dialect } from "../contract/dialect.js";
-import { BROKEN, inEach, KNOWN_ROLES, type Rule, type Step } from "./rule.js";
+import { BROKEN, type HistoryRule, type InputStep, inEach, KNOWN_ROLES } from "./rule.js";
 
 /** Lone surrogates appear when a program cuts a text in the middle of an emoji. JSON has no place for them. */
-export const WHOLE_TEXTS: Rule = {
+export const WHOLE_TEXTS: HistoryRule = {
   name: "unpaired-surrogate",
   about: "content",
   meaning: "A text has half of a surrogate pair, as after a cut in the middle of an emoji.",
@@ -30,7 +30,7 @@ export const WHOLE_TEXTS: Rule = {
 
 const EMPTY_MESSAGE = "(empty message)";
 
-const fillBlanks: Step =
+const fillBlanks: InputStep =
   ({ dialect }) =>
   (message) => {
     const { type, content } = message;
@@ -42,7 +42,7 @@ const fillBlanks: Step =
     return isTold ? copyMessage(message, { content: type === "tool" ? NO_OUTPUT : EMPTY_MESSAGE }) : message;
   };
 
-export const FILLED_MESSAGES: readonly Rule[] = [
+export const FILLED_MESSAGES: readonly HistoryRule[] = [
   {
     name: "empty-assistant",
     about: "content",
@@ -92,7 +92,7 @@ export const findBlankTexts = inEach(({ role, content, calls }, dialect) => {
 });
 
 /** The text of a string or of a text block. Undefined for anything else. */
-export function textOf(block: unknown): string | undefined {
+export function textOfBlock(block: unknown): string | undefined {
   if (typeof block === "string") return block;
   if (!isRecord(block) || block["type"] !== "text") return undefined;
   return typeof block["text"] === "string" ? block["text"] : "";
@@ -100,7 +100,7 @@ export function textOf(block: unknown): string | undefined {
 
 /** Whether a block is a text that says nothing. A signature in it is something. */
 export function isBlankText(block: unknown, { blank, media: { responses } }: Dialect): boolean {
-  const text = textOf(block);
+  const text = textOfBlock(block);
   if (text === undefined || !blank.test(text)) return false;
   return !isRecord(block) || !responses?.keeps?.some((name) => name in block);
 }

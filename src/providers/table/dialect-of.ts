@@ -14,8 +14,8 @@ import { geminiModels } from "../makers/gemini/dialect.js";
 import { mistralModels } from "../makers/mistral/dialect.js";
 import { openaiModels } from "../makers/openai/dialect.js";
 
-/** The models that get a room's dialects. */
-interface RoomModels {
+/** The models that get a maker's dialects. */
+interface MakerModels {
   /** Its clients' dialects, by `_llmType`. */
   readonly clients?: Readonly<Record<string, DialectName>>;
   /** The `_llmType` of clients with OpenAI's protocol. They serve many hosts, and the host tells the dialect. */
@@ -26,8 +26,8 @@ interface RoomModels {
   readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
 }
 
-/** From the general to the particular. If two rooms know the same name, the later one is right. */
-const ROOMS: readonly RoomModels[] = [
+/** From the general to the particular. If two makers know the same name, the later one is right. */
+const MAKERS: readonly MakerModels[] = [
   openaiModels,
   deepseekModels,
   dashscopeModels,
@@ -41,16 +41,16 @@ const ROOMS: readonly RoomModels[] = [
 /** By the `_llmType` of LangChain's clients. */
 const DIALECTS_OF_CLIENTS: ReadonlyMap<unknown, DialectName> = new Map([
   ["offline", "openai"],
-  ...ROOMS.flatMap(({ clients = {} }) => Object.entries(clients)),
+  ...MAKERS.flatMap(({ clients = {} }) => Object.entries(clients)),
 ]);
 
 /** Clients with OpenAI's protocol, which many hosts use. */
 export const OPENAI_CLIENTS: ReadonlySet<unknown> = new Set(
-  ROOMS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
+  MAKERS.flatMap(({ clientsOfAnyHost = [] }) => clientsOfAnyHost),
 );
 
-const HOSTS = ROOMS.flatMap(({ hosts = [] }) => hosts);
-const HOSTED_MODELS = ROOMS.flatMap(({ hostedModels = [] }) => hostedModels);
+const HOSTS = MAKERS.flatMap(({ hosts = [] }) => hosts);
+const HOSTED_MODELS = MAKERS.flatMap(({ hostedModels = [] }) => hostedModels);
 
 /** Set by {@link createModel} for a model made by a provider's name, because its base URL may be a proxy's. */
 const MADE_FOR = /* @__PURE__ */ forAllCopies("made-for", () => new WeakMap<object, DialectName>());
@@ -86,7 +86,7 @@ export function identityOf(model: object): ModelIdentity {
   const kind: unknown = call(sender, "_llmType");
   return {
     dialect: dialectOf(model),
-    modelId: nameOf(client),
+    modelId: modelIdOf(client),
     client: typeof kind === "string" ? kind + (usesResponses(client) ? RESPONSES : "") : undefined,
     host: originOf(sender, kind),
   };
@@ -95,7 +95,7 @@ export function identityOf(model: object): ModelIdentity {
 /** A model at an address: all clients with this name ask the same one. Undefined if the address is unknown. */
 export function servedModelOf(model: object): string | undefined {
   const address = endpointOf(innermost(model));
-  return address === undefined ? undefined : `${address} ${nameOf(innermost(model))}`;
+  return address === undefined ? undefined : `${address} ${modelIdOf(innermost(model))}`;
 }
 
 /** A name for people: the model's, or its kind of client. */
@@ -110,7 +110,7 @@ function usesResponses(client: object): boolean {
   return known === undefined ? call(client, "_useResponsesApi") === true : known === "responses";
 }
 
-function nameOf(client: object): string | undefined {
+function modelIdOf(client: object): string | undefined {
   const name: unknown = Reflect.get(client, "model") ?? Reflect.get(client, "modelName");
   return typeof name === "string" && name !== "" ? name : undefined;
 }
@@ -126,7 +126,7 @@ function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
   if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";
-  const name = nameOf(client) ?? "";
+  const name = modelIdOf(client) ?? "";
   // Other hosts serve many makers' models: OpenRouter, LiteLLM, Bedrock, Vertex AI, Azure's Foundry, vLLM. The model's
   // name tells its maker: `anthropic/claude-sonnet-4.5`, `us.anthropic.claude-sonnet-4-5-v1:0`. Qwen's and Llama's
   // models have no rules of their own.

@@ -29,7 +29,7 @@ export function askedWith(model: object, { tools, ...options }: RequestOptions):
   const name = [dialect, modelId ?? numberOf(client), addressOf(model)].join(" ");
   const settings = safely(() => Reflect.apply(Reflect.get(client, "invocationParams"), client, [{}]));
   const bound: unknown = Reflect.get(model, "kwargs");
-  const said = toJson([recordsIn(tools).map(nameOf), options, settings, bound], withoutObjects) ?? "";
+  const said = toJson([recordsIn(tools).map(toolKey), options, settings, bound], withoutObjects) ?? "";
   return { model: name, parameters: hashText(`${name} ${said.slice(0, LONGEST)}`, 16) };
 }
 
@@ -45,7 +45,7 @@ function numberOf(client: object): number {
 }
 
 /** Of a tool, a definition in OpenAI's form, or a tool that the provider runs. */
-function nameOf(tool: object): string {
+function toolKey(tool: object): string {
   const definition = Object(Reflect.get(tool, "function"));
   return String(Reflect.get(definition, "name") ?? Reflect.get(tool, "name") ?? Reflect.get(tool, "type"));
 }

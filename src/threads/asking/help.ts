@@ -55,7 +55,7 @@ export function withHelp<Message extends BaseMessage>(
   if (!isShort && !isStrict && window === undefined && made === 0) return response;
   return withMarks(response, {
     ...(isShort && { [MARKS.shortened]: true }),
-    [MARKS.reduced]: { model: nameOf(model), ...help },
+    [MARKS.reduced]: { model: identityKey(model), ...help },
   });
 }
 
@@ -86,7 +86,7 @@ function formIn({ isStrict, reduction, window }: Readonly<Record<string, unknown
 
 /** What the model's next request begins with: what helped its latest response. */
 export function helpFor(history: readonly BaseMessage[], model: ModelIdentity): Help | undefined {
-  const name = nameOf(model);
+  const name = identityKey(model);
   const place = history.findLastIndex((message) => helpOf(message)?.model === name);
   return helpAfter(history, place);
 }
@@ -109,7 +109,7 @@ export function helpAgainst(
   history: readonly BaseMessage[],
   model: ModelIdentity,
 ): HelpfulForm | undefined {
-  const name = nameOf(model);
+  const name = identityKey(model);
   return history.map(helpOf).findLast((help) => help?.model === name && help.doubt?.words === words);
 }
 
@@ -118,7 +118,7 @@ export function windowInThread(history: readonly BaseMessage[], model: object): 
   return helpFor(history, identityOf(model))?.window;
 }
 
-function nameOf({ dialect, host, modelId = "" }: ModelIdentity): string {
+function identityKey({ dialect, host, modelId = "" }: ModelIdentity): string {
   return [dialect, host, modelId].filter((part) => part !== undefined).join(" ");
 }
 

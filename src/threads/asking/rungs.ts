@@ -12,12 +12,12 @@ import { learnApi } from "../../providers/contract/openai-api.js";
 import type { ModelIdentity } from "../../providers/contract/provider.js";
 import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import {
-  boundOf,
   LEAST_WINDOW,
   learnWindow,
   lowerBound,
   MOST_OVERFLOWS,
   type Overflow,
+  requestLimitOf,
 } from "../../providers/failure/overflow.js";
 import { type RefusedContent, readRefusedContent } from "../../providers/failure/refused-content.js";
 import type { FittedInput } from "../../providers/input/bounds.js";
@@ -72,7 +72,7 @@ export function formFor({ model, history, toolTokens, maxTokens, dialect: given 
   const identity = identityOf(model);
   const known = helpFor(history, identity);
   const window = known?.window;
-  const bounds = [boundOf(model), window, maxTokens].filter((bound) => bound !== undefined);
+  const bounds = [requestLimitOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
     ...identity,
     dialect: known?.isStrict ? "strict" : (given ?? identity.dialect),
@@ -391,7 +391,7 @@ export function markReduced<Message extends BaseMessage>(
  * Tells clients what a request lacks.
  */
 
-/** Tells what the model does not get, because its provider takes none or the request would be too long. */
+/** Tells what the model does not get, because its provider accepts none or the request would be too long. */
 export function reportChanges(
   { changes, describedIn }: FittedInput,
   { maxTokens }: InputForm,

@@ -40,7 +40,7 @@ export function mayBeKilled({ abandoned, isFork }: WatchedCheckpoints, reader: U
 }
 
 /**
- * The end of the run before this one, if that was killed. Otherwise it reads nothing. Never rejects: a run goes on
+ * The end of the run before this one, if that was killed. Otherwise it reads nothing. Never rejects: a run continues
  * without it.
  *
  * @param checkpoints `abandoned` is the latest one.

@@ -21,12 +21,12 @@ import { type OrphanRefused, placeMessages, type RecoveredValue, recoverValues }
 /** What ended runs left. A store that a repair reads tells less than a run knows. */
 export interface EndedRuns {
   /** Oldest first. */
-  readonly runs: readonly EndedRun[];
+  readonly runs: readonly RecoverableRun[];
   /** What tools returned after their calls were closed. */
   readonly late?: LateResults;
 }
 
-export type EndedRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
+export type RecoverableRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
 type Untold = "noted" | "values" | "usage" | "shown" | "rewritten";
 
 /** How a run, or whoever foretells it, recovers. */

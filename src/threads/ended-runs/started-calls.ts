@@ -15,7 +15,7 @@ import { isRecord, madeOnce } from "../../shared/values.js";
 import { diaryOf, digest, type LateResult, notesOf, writeOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { isOutermost, ownTaskOf } from "../langgraph/run-host.js";
-import { stepOf } from "../langgraph/wrappable-graph.js";
+import { superstepOf } from "../langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 
 /**
@@ -65,7 +65,7 @@ export async function startingCall(
   config: LangGraphRunnableConfig,
   checkpoints: WatchedCheckpoints,
 ): Promise<StartingCall> {
-  const step = stepOf(config);
+  const step = superstepOf(config);
   const { abandoned, isFork } = checkpoints;
   // Only a run that continues a checkpoint has tasks in the superstep after it.
   const earlier =

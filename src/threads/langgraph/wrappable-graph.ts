@@ -138,7 +138,7 @@ const STEP = "langgraph_step";
 const NODE = "langgraph_node";
 
 /** The number of a task's superstep; undefined outside a graph. */
-export function stepOf(config: RunnableConfig): number | undefined {
+export function superstepOf(config: RunnableConfig): number | undefined {
   const step: unknown = config.metadata?.[STEP];
   return typeof step === "number" ? step : undefined;
 }

@@ -134,7 +134,7 @@ async function hasInBranch(
 }
 
 /**
- * The error of a run that cannot go on.
+ * The error of a run that cannot continue.
  *
  * @param own The latest checkpoint that has all the run's input.
  * @param isPart Whether the thread continues from it.

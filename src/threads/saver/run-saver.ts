@@ -31,7 +31,7 @@ interface RunAccess {
   readonly guarded?: GuardedThread | undefined;
 }
 
-/** The view of a checkpointer for one run, in the run's order: it begins, goes on, and ends. */
+/** The view of a checkpointer for one run, in the run's order: it begins, continues, and ends. */
 export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckpointSaver | undefined> {
   /** What the run can know about its thread. */
   readonly checkpoints: WatchedCheckpoints;
@@ -145,7 +145,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   }
 
   /*
-   * The run goes on, and saves its checkpoints.
+   * The run continues, and saves its checkpoints.
    */
 
   /** Where the run's own graph saves its checkpoints. */
@@ -273,6 +273,7 @@ const FRACTIONS = 2 ** 32;
  * A saver can store a channel's value under its version and keep each version's first value, as `PostgresSaver` does.
  * If two runs start from the same checkpoint and both count 4, 5, 6, each reads what the other wrote. That happens
  * after a fork, after an edit of the past, with two processes, and when a killed process's last write arrives late.
+ * https://github.com/langchain-ai/langgraphjs/issues/1812, up to saver 1.0.5 at least.
  *
  * A thread's numbers still grow, so threads with plain numbers can continue. Versions that are not numbers stay as they
  * are.

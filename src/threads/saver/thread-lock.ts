@@ -179,7 +179,7 @@ async function connect(pool: LockPool, threadId: string, signal: AbortSignal): P
         new Error(
           `Expected a free connection for the lock of the thread \`${threadId}\` within ${milliseconds / 1_000} ` +
             "seconds, but all connections of the pool are in use. Give the lock a pool of its own, with a " +
-            "connection for each run of this process that goes on or waits.",
+            "connection for each run of this process that is running or waits.",
         ),
     });
   } catch (error) {
@@ -236,7 +236,7 @@ export async function takeLock(
 /** The thread that the work around continues only if it can do so at once. */
 const impatient = forAllCopies("impatient", () => new AsyncLocalStorage<string>());
 
-/** Work whose runs of this thread are refused with `THREAD_BUSY` if another run of it goes on. */
+/** Work whose runs of this thread are refused with `THREAD_BUSY` if another run of it continues. */
 export function withoutWaiting<Result>(threadId: string, work: () => Promise<Result>): Promise<Result> {
   return impatient.run(threadId, work);
 }

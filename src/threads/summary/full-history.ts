@@ -105,7 +105,7 @@ export async function readFullHistory(
   /** Where the page ends in `reversed`, and when to check whether it is complete. */
   let end = before === undefined ? 0 : undefined;
   let enough = limit;
-  for await (const message of walkBack(latest, read, onMissing)) {
+  for await (const message of walkSummaries(latest, read, onMissing)) {
     reversed.push(message);
     // What follows may belong to a result's group.
     if (end !== undefined && !isResult(message) && reversed.length >= end + enough) {
@@ -214,7 +214,7 @@ interface Part {
  *
  * @param latest The messages of its state.
  */
-export async function* walkBack(
+export async function* walkSummaries(
   latest: readonly BaseMessage[],
   read: ReadList,
   onMissing: (missing: MissingMessages) => void,

@@ -35,7 +35,7 @@ import { windowInThread } from "../asking/help.js";
 import { historyIn } from "../ended-runs/ended-runs.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
-import { stepOf } from "../langgraph/wrappable-graph.js";
+import { superstepOf } from "../langgraph/wrappable-graph.js";
 import { savedCheckpoints, startingCheckpoints } from "../saver/saved-checkpoints.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { budgetOf, type SummaryLanguage } from "../shared-settings.js";
@@ -141,11 +141,11 @@ const LEAST_TOKENS_PER_STEP = 400;
 
 /** The summariser may have a smaller window than the run's model. */
 function tokensPerStep(
-  { maxTokens }: SummaryPolicy,
+  { maxTokensBeforeSummary }: SummaryPolicy,
   model: BaseChatModel,
   history: readonly BaseMessage[],
 ): number {
-  const wanted = Math.max(maxTokens, USUAL_TOKENS_PER_STEP);
+  const wanted = Math.max(maxTokensBeforeSummary, USUAL_TOKENS_PER_STEP);
   const most = budgetOf(model, windowInThread(history, model)) ?? wanted;
   return Math.max(Math.min(wanted, most), LEAST_TOKENS_PER_STEP);
 }
@@ -168,7 +168,7 @@ async function checkpointWith(
   known: WatchedCheckpoints | undefined,
 ): Promise<string | undefined> {
   try {
-    const step = stepOf(config);
+    const step = superstepOf(config);
     if (step !== undefined && isOutermost(config)) await known?.whenSent(step);
     const own = await savedCheckpoints(config, checkpointOfStep(config));
     const tuple = own?.abandoned ?? known?.abandoned ?? (await startingCheckpoints(config))?.abandoned;
@@ -250,7 +250,8 @@ function faultOf(
   if (length >= replaced)
     return `the summary (${length} tokens) is not shorter than the messages that it covers (${replaced})`;
   // A longer summary would leave no room for new messages.
-  const most = policy.maxTokens > 0 ? policy.maxTokens * TARGET : Number.POSITIVE_INFINITY;
+  const most =
+    policy.maxTokensBeforeSummary > 0 ? policy.maxTokensBeforeSummary * TARGET : Number.POSITIVE_INFINITY;
   return length > most ? `the summary has ${length} tokens, more than the limit of ${most}` : undefined;
 }
 
@@ -267,7 +268,7 @@ async function askAtTheEnd(
     const response = await withinTime(writer, config, (hidden) =>
       askInConversation(({ id }) => !left.has(id), question, maxStreamFallbackAttempts, hidden),
     );
-    return textOf(response, wording) || undefined;
+    return summaryText(response, wording) || undefined;
   } catch (error) {
     if (config.signal?.aborted === true || mayPass(error)) throw error;
     return undefined;
@@ -340,7 +341,7 @@ async function askSummariser(
   };
   const response = await withinTime(writer, config, (hidden) => askGuarded(model, guard, messages, hidden));
   if (response !== undefined) counter.addResponse(response);
-  const text = textOf(response, wording);
+  const text = summaryText(response, wording);
   if (text === "") throw new Error("the summariser's response has no text");
   return text;
 }
@@ -365,7 +366,7 @@ function withinTime<Answer>(
   });
 }
 
-function textOf(response: BaseMessage | undefined, { heading }: SummaryWording): string {
+function summaryText(response: BaseMessage | undefined, { heading }: SummaryWording): string {
   return response === undefined ? "" : withoutHeading(contentText(response), heading);
 }
 
@@ -387,7 +388,7 @@ const PROMPTS = {
       "Where there is a summary so far, fold it in. Write in the language of the conversation, as short as that allows, and nothing but the summary.",
     ].join("\n"),
     question:
-      "Write this summary now, of all that stands before this message. Do not go on with the conversation, and call no tool.",
+      "Write this summary now, of all that stands before this message. Do not continue the conversation, and call no tool.",
     previous: "The summary so far:",
     transcript: "The conversation since:",
   },
@@ -439,8 +440,8 @@ export function shouldSummarize(state: AgentState, policy: SummaryPolicy): boole
   if (failures > 0) return turnsSince(attempt.turn, state) >= turnsToWait(failures);
   if (attempt.turn !== turnOf(state).startedBy) return true;
   const grown = measureInput(state.messages, policy).tokens - attempt.tokens;
-  if (grown >= Math.max(policy.maxTokens, attempt.tokens) * GROWTH) return true;
-  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokens * TARGET;
+  if (grown >= Math.max(policy.maxTokensBeforeSummary, attempt.tokens) * GROWTH) return true;
+  return (planSummary(state.messages, policy)?.gain ?? 0) >= policy.maxTokensBeforeSummary * TARGET;
 }
 
 /** 1, 2, 4, then 8: a failing summariser costs a request only now and then. */

@@ -13,7 +13,7 @@ interface Printed {
 const hashOf = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
 describe("doctor", () => {
-  it("finds the broken threads of an SQLite file, and prints the command that mends them", async () => {
+  it("finds the broken threads of an SQLite file, and prints the command that repairs them", async () => {
     const { over } = await makeDatabase();
     const { code, output, errors } = await over(["doctor"]);
     expect(code).toBe(1);

@@ -5,7 +5,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openReceipt, type ReceiptEntry } from "../../../src/doctor.js";
 import { ai, human } from "../../support/make-messages.js";
-import { undone } from "../mend.js";
+import { undone } from "../repair.js";
 import { GRAPH, makeDatabase, makeFolder, readState, run } from "./command-line.js";
 
 describe("repair", () => {

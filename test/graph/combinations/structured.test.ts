@@ -10,8 +10,8 @@ import {
   createAgentGraph,
   toolStrategy,
 } from "../../../src/index.js";
-import { rememberDialect } from "../../../src/providers/table/dialect-of.js";
 import { agentThread } from "../../support/agent-thread.js";
+import { rememberDialect } from "../../support/internals.js";
 import { lines } from "../../support/lines.js";
 import { beforeNext, type Change, type Handle, insteadOfNext, set } from "../../support/middleware.js";
 import { type Answer, calls, FunctionModel, type PlayedModel } from "../../support/models.js";

@@ -2,9 +2,8 @@
 
 import { SystemMessage } from "@langchain/core/messages";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type ChatContext, functionMiddleware } from "../../../src/index.js";
+import { type ChatContext, functionMiddleware, validateHistory } from "../../../src/index.js";
 import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
-import { validateHistory } from "../../../src/providers/rules/validate-history.js";
 import { rememberDialect } from "../../../src/providers/table/dialect-of.js";
 import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { openAIAt } from "../../support/clients.js";

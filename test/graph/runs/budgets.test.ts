@@ -15,8 +15,8 @@ import {
   createAgentGraph,
   InvalidSettingError,
 } from "../../../src/index.js";
-import { replaceMethods } from "../../../src/threads/langgraph/replace-methods.js";
 import { allOf } from "../../support/async.js";
+import { replaceMethods } from "../../support/internals.js";
 import { removeAll } from "../../support/make-messages.js";
 import { type Answer, calls, FunctionModel, shortSummariser } from "../../support/models.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";

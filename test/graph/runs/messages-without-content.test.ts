@@ -95,7 +95,7 @@ it.each<[string, unknown]>([
   await expect(middleware().invoke({ messages: [message as never] }, config)).resolves.toBeDefined();
 });
 
-it("An instance whose content was taken away is mended under the middleware, as before.", async () => {
+it("An instance whose content was taken away is repaired under the middleware, as before.", async () => {
   const message = Object.assign(new HumanMessage("x"), { content: undefined });
   await expect(middleware().invoke({ messages: [message as never] }, config)).resolves.toBeDefined();
 });

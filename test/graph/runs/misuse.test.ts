@@ -137,7 +137,7 @@ it("A decision on an empty thread, or on one that does not wait, is refused.", a
   const graph = offline({ checkpointer: new MemorySaver(), requireApproval: () => true });
   const decide = () =>
     graph.invoke(new Command({ resume: { decisions: [{ type: "approve" }] } }) as never, thread);
-  await expect(decide()).rejects.toThrow("the thread `1` has no run that could wait for it");
+  await expect(decide()).rejects.toThrow("Nothing to resume: the thread `1` has no interrupted run");
   await graph.invoke(say, thread);
   await expect(decide()).rejects.toThrow("the thread `1` has none that waits");
 });

@@ -12,8 +12,8 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, type AgentGraph, agentMiddleware, createAgentGraph } from "../../../src/index.js";
-import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { allOf } from "../../support/async.js";
+import { EVENT_CHANNEL } from "../../support/internals.js";
 import { lines } from "../../support/lines.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { oneNode } from "../../support/plain-graph.js";
@@ -60,7 +60,7 @@ describe("the name of an agent", () => {
 
   it.each(["", "my agent", "a".repeat(65), 7])("is not %j", (name) => {
     expect(() => createAgentGraph({ model: "offline:", name: name as string })).toThrow(
-      "Expected `name` to be a text of 1 to 64 letters, digits, `_` and `-`",
+      "Expected `name` to be a string of 1 to 64 letters, digits, `_` and `-`",
     );
   });
 });

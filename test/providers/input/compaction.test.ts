@@ -47,7 +47,10 @@ const idsOf = (messages: readonly BaseMessage[]) => messages.map(({ id }) => id)
 describe.each(CASES)("%s", (_, message, options) => {
   const history = threadWith(message);
   const target = { dialect: dialectNamed(options.dialect ?? "strict"), modelId: options.modelId };
-  const policy = policyOf({ maxTokens: 1_000, compactedAt: (messages) => compactedAt(messages, target) });
+  const policy = policyOf({
+    maxTokensBeforeSummary: 1_000,
+    compactedAt: (messages) => compactedAt(messages, target),
+  });
 
   it("is a cut: the model gets the system prompt, it, and what follows", () => {
     const sent = toModelInput(history, options);
@@ -72,10 +75,12 @@ describe.each(CASES)("%s", (_, message, options) => {
   });
 
   it("what is before it is not counted", () => {
-    expect(measureInput(history, policyOf({ maxTokens: 1_000 })).tokens).toBeGreaterThan(1_000);
+    expect(measureInput(history, policyOf({ maxTokensBeforeSummary: 1_000 })).tokens).toBeGreaterThan(1_000);
     expect(measureInput(history, policy).tokens).toBeLessThan(200);
     expect(isSummaryDue(history, policy)).toBe(false);
-    expect(isSummaryDue(history, { ...policy, maxTokens: 0, maxMessages: 5 })).toBe(false);
+    expect(isSummaryDue(history, { ...policy, maxTokensBeforeSummary: 0, maxMessagesBeforeSummary: 5 })).toBe(
+      false,
+    );
   });
 
   it("stays whole, with its results, in an input that is too long", () => {

@@ -1,12 +1,12 @@
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { InvalidMessageError, InvalidSettingError } from "../../../src/errors.js";
 import {
   explainInput,
   type InputReason,
   type ModelInputOptions,
   toModelInput,
 } from "../../../src/history.js";
+import { InvalidMessageError, InvalidSettingError } from "../../../src/index.js";
 import { ai, human, messagesIn, result, summary } from "../../support/make-messages.js";
 import { rowsOf } from "../../support/test-tools.js";
 
@@ -84,7 +84,7 @@ describe("explainInput tells", () => {
       "what is not a message": [
         foreign,
         {},
-        "h1 sent 0 |  left-out not-a-message |  changed 1 mended | h2 sent 2",
+        "h1 sent 0 |  left-out not-a-message |  changed 1 repaired | h2 sent 2",
       ],
     }),
   )("%s", (_title, history, options, lines) => {

@@ -2,9 +2,7 @@
 
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import type { DialectName } from "../../../src/providers/contract/dialect-name.js";
-import { toModelInput } from "../../../src/providers/input/to-model-input.js";
-import { validateHistory } from "../../../src/providers/rules/validate-history.js";
+import { type DialectName, toModelInput, validateHistory } from "../../../src/index.js";
 
 const base64 = (...bytes: readonly (number | string)[]) =>
   Buffer.concat(

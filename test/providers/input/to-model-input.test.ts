@@ -4,12 +4,10 @@ import { describe, expect, it } from "vitest";
 import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { sumTokens } from "../../../src/history/size.js";
 import { countTextTokens } from "../../../src/history/text-tokens.js";
-import { explainInput, toModelInput } from "../../../src/index.js";
-import type { DialectName } from "../../../src/providers/contract/dialect-name.js";
+import { type DialectName, explainInput, toModelInput, validateHistory } from "../../../src/index.js";
 import { wordsOf } from "../../../src/providers/failure/own-words.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { reasoningOf } from "../../../src/providers/host-fields/fields.js";
-import { validateHistory } from "../../../src/providers/rules/validate-history.js";
 import { DIALECTS } from "../../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
 import { snapshot } from "../../support/plain-messages.js";
@@ -195,7 +193,7 @@ describe("Ids that a provider refuses in a thread because they occur twice", () 
     expect(validateHistory(input, "kimi")).toEqual([]);
   });
 
-  it("are derived where the provider does not take such a form", () => {
+  it("are derived where the provider does not accept such a form", () => {
     for (const id of idsOf(["functions.bash:0", "functions.bash:0"], "mistral"))
       expect(id).toMatch(/^[a-z0-9]{9}$/i);
     expect(idsOf(["call_a", "call_a"], "kimi")[1]).toMatch(/^[0-9a-f]{9}$/);

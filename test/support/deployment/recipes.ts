@@ -12,7 +12,7 @@ import {
   ToolMessage,
 } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import type { FindingCode } from "../../../src/doctor/finding.js";
+import type { FindingCode } from "../../../src/doctor.js";
 import { nested } from "../foreign-values.js";
 import type { AgentName } from "./agents.js";
 import type { Driver } from "./driver.js";
@@ -44,7 +44,7 @@ export interface Recipe {
 const ALL: readonly AgentName[] = ["langchain", "delta", "react", "deep", "ours"];
 /** Those whose messages are as LangGraph's reducer leaves them. */
 const PLAIN: readonly AgentName[] = ["langchain", "delta", "react", "deep"];
-/** Those of them whose agent does not mend anything itself when a run begins. */
+/** Those of them whose agent does not repair anything itself when a run begins. */
 const FRAIL: readonly AgentName[] = ["langchain", "delta", "react"];
 /** Those whose messages are under `messagesStateReducer`. */
 const FULL: readonly AgentName[] = ["langchain", "react", "deep"];

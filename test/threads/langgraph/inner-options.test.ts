@@ -29,7 +29,7 @@ import {
   withoutForgedKeys,
   withPlainCheckpoint,
 } from "../../../src/threads/langgraph/run-host.js";
-import { stepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
+import { superstepOf, withTaskInput } from "../../../src/threads/langgraph/wrappable-graph.js";
 import { oneNode, parallelGraph } from "../../support/plain-graph.js";
 import { inThread, user } from "../../support/thread.js";
 
@@ -284,7 +284,7 @@ describe("the input of a task", () => {
 describe("the superstep of a task", () => {
   it("grows by one with each step, over all runs of a thread", async () => {
     const steps: (number | undefined)[] = [];
-    const note = (_: unknown, config: object) => void steps.push(stepOf(config));
+    const note = (_: unknown, config: object) => void steps.push(superstepOf(config));
     const graph = new StateGraph(MessagesAnnotation)
       .addNode("first", note as never)
       .addNode("second", note as never)
@@ -298,7 +298,7 @@ describe("the superstep of a task", () => {
   });
 
   it("is unknown to a node that runs outside a graph", () => {
-    expect(stepOf({})).toBeUndefined();
+    expect(superstepOf({})).toBeUndefined();
   });
 });
 

@@ -113,8 +113,8 @@ export const anthropicProvider: Provider = {
   promptCache: { anthropic: CACHE_MARKS },
   // https://platform.claude.com/docs/en/build-with-claude/prompt-caching#what-invalidates-the-cache
   cachesToolChoice: ["anthropic", "anthropic-openai"],
-  mendClient: keepBlocks,
-  mendResponse: wholeInputs,
+  correctClient: keepBlocks,
+  correctResponse: wholeInputs,
   overflow: [
     // Status 400: "prompt is too long: 208310 tokens > 200000 maximum" (anthropics/claude-code#12186)
     "prompt is too long(?:: <input> tokens > <limit> maximum)?",
@@ -131,7 +131,9 @@ export const anthropicProvider: Provider = {
  * The client streams the input of a tool that Anthropic runs like a call's arguments, but without the call's id and
  * name. Joined, they are an invalid call of a nameless tool, and the block itself is sent back without input. The client
  * drops blocks with an unknown type, in streams and in requests: most results, and calls of MCP servers. It does not
- * send the caller of a call that is only listed.
+ * send the caller of a call that is only listed. All up to `@langchain/anthropic` 1.5.11 at least. For results of
+ * `web_fetch`: https://github.com/langchain-ai/langchainjs/pull/11064. For the caller:
+ * https://github.com/langchain-ai/langchainjs/pull/10014
  */
 function keepBlocks(model: BaseChatModel): BaseChatModel {
   const open: unknown = Reflect.get(model, "createStreamWithRetry");

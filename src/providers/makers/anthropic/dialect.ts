@@ -226,7 +226,7 @@ const { "system-position": _, "blank-result": ___, ...rulesOverOpenAI } = anthro
  */
 export const anthropicOpenAI = overOpenAI({ ...anthropic, rules: rulesOverOpenAI });
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const anthropicModels = {
   clients: { anthropic: "anthropic" },
   hosts: [[/^api\.anthropic\.com$/, "anthropic-openai"]],

@@ -121,7 +121,7 @@ export const bedrock = {
   makers: ["bedrock-converse"],
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const bedrockModels = {
   clients: { chat_bedrock_converse: "bedrock" },
 } as const;

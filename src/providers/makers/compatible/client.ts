@@ -1,7 +1,7 @@
 import { RENAMED_REASONING } from "../../contract/host-fields.js";
 import { byLangChain, type Provider } from "../../contract/provider.js";
 
-/** Gateways, servers of open models, and providers without their own room. */
+/** Gateways, servers of open models, and providers without a folder of their own. */
 export const compatibleProvider: Provider = {
   models: {
     groq: byLangChain("groq", {

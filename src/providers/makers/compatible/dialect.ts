@@ -107,7 +107,7 @@ export const minimax = {
   systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const compatibleModels = {
   hosts: [
     [/^api\.x\.ai$/, "xai"],

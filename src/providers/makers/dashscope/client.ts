@@ -4,7 +4,8 @@
  * The client's `AsyncCaller` cannot see its requests fail. A stream's request is sent when the first chunk is read,
  * outside the caller. Without streaming the client ignores the HTTP status, so a refusal without `code` looks like an
  * empty response. It also loses DashScope's error text, decodes a character that the network cut as two broken ones,
- * and skips lines that it cannot read. So the two sending methods are replaced.
+ * and skips lines that it cannot read: up to `@langchain/community` 1.1.29 at least. So the two sending methods are
+ * replaced.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -40,7 +41,7 @@ export const dashscopeProvider: Provider = {
   modelNames: [/^qw/i, "qwen"],
   // The bare tag is not enough, because a text can mention it. Hermes writes the same.
   callMarkup: [/<tool_call>\s*(?:\{\s*"|<function=)/gu],
-  mendClient: sendToDashScope,
+  correctClient: sendToDashScope,
   // The native client has no such option.
   forcedCall: { dashscope: namedUnlessThinking, "dashscope-native": namedUnlessThinking },
   formats: { "dashscope-native": { options: () => ({}) } },

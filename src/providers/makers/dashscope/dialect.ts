@@ -57,7 +57,7 @@ export const dashscopeNative = {
   media: CHAT_CLIENT.media,
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const dashscopeModels = {
   clients: { alibaba_tongyi: "dashscope-native" },
   hosts: [[/(^|\.)dashscope[a-z-]*\.aliyuncs\.com$/, "dashscope"]],

@@ -42,7 +42,7 @@ export const deepseek = {
   makers: ["deepseek", "openai"],
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const deepseekModels = {
   clients: { deepseek: "deepseek" },
   hosts: [[/^api\.deepseek\.com$/, "deepseek"]],

@@ -90,8 +90,8 @@ export const geminiProvider: Provider = {
   },
   // Such a tool's only key is its name.
   tools: { maker: "Google", dialects: ["gemini"], isOwn: ({ type }) => typeof type !== "string" },
-  mendClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
-  mendResponse: withoutUnnamedCalls,
+  correctClient: (model, identity) => sendToGoogle(tellBlocked(passSignal(answerWhole(model))), identity),
+  correctResponse: withoutUnnamedCalls,
   // Gemini calls every exhausted minute an exceeded quota, and its client keeps no headers.
   retryIn: /\bretry in (\d+(?:\.\d+)?)s/i,
   cutStream: "\\[GoogleGenerativeAI Error\\]: (?:Failed to parse|Error reading from the) stream",
@@ -102,7 +102,8 @@ export const geminiProvider: Provider = {
  * A view of `ChatGoogle` that sends every message's calls, with their signatures. Returns any other model unchanged.
  *
  * The client sends only calls that are in the content, in Google's form. Another model's call is only in `tool_calls`,
- * so its result would be sent alone.
+ * so its result would be sent alone: up to `@langchain/google` 0.2.6 at least,
+ * https://github.com/langchain-ai/langchainjs/issues/10360
  */
 function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
@@ -168,8 +169,9 @@ function isFunctionCall(block: unknown): boolean {
 
 /*
  * If Gemini blocks a prompt, its response has no candidate. A candidate can also have a finish reason and no content.
- * The clients drop such a response in a stream, and otherwise throw. Here both become responses that say why there is
- * no text.
+ * The clients drop such a response in a stream, and otherwise throw: up to `@langchain/google` 0.2.6 and
+ * `@langchain/google-genai` 2.3.2 at least (https://github.com/langchain-ai/langchainjs/pull/11400). Here both become
+ * responses that say why there is no text.
  */
 
 /** Undefined if the prompt was not blocked. Gemini's `OTHER` is no reason. */
@@ -195,7 +197,7 @@ function withCandidate(response: unknown): unknown {
  * A view of `ChatGoogleGenerativeAI` whose responses have a candidate with content. Returns any other model unchanged.
  *
  * Google's package returns a stream together with a promise of the whole response, which the client does not read. When
- * the stream breaks, nobody handles the promise's rejection.
+ * the stream breaks, nobody handles the promise's rejection: up to `@google/generative-ai` 0.24.1 at least.
  */
 function answerWhole(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "googlegenerativeai") return model;
@@ -203,7 +205,7 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
   if (!isRecord(client)) return model;
   const { generateContent, generateContentStream } = client;
   if (typeof generateContent !== "function" || typeof generateContentStream !== "function") return model;
-  const mended = {
+  const repaired = {
     generateContent: async (body: unknown, ...more: readonly unknown[]) => {
       const request = [withParts(body), ...more];
       const generated: { readonly response: unknown } = await Reflect.apply(generateContent, client, request);
@@ -217,7 +219,7 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
       return { ...generated, stream: withCandidates(generated.stream) };
     },
   };
-  const view = viewOf(model, { client: viewOf(client, mended) });
+  const view = viewOf(model, { client: viewOf(client, repaired) });
   return viewOf(
     view,
     sendingAs((messages) => messages.map(wrapped), view),
@@ -228,7 +230,7 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
 const WRAPPING = "executableCode";
 const WRAPPED = "tether_part";
 
-/** The message with parts of Google in a form for which the client does not throw. */
+/** The message with parts of Google in a form for which the client does not throw, as 2.3.2 still does. */
 function wrapped(message: BaseMessage): BaseMessage {
   const { content } = message;
   if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isUnknownPart)) return message;
@@ -312,7 +314,8 @@ function tellBlocked(model: BaseChatModel): BaseChatModel {
 }
 
 /**
- * A view of Gemini's client that ends a non-streaming request when its signal aborts. The client itself only drops it.
+ * A view of Gemini's client that ends a non-streaming request when its signal aborts. The client itself only drops it: up
+ * to `@langchain/google-genai` 2.3.2 at least, https://github.com/langchain-ai/langchainjs/pull/11563
  */
 function passSignal(model: BaseChatModel): BaseChatModel {
   const complete: unknown = Reflect.get(model, "completionWithRetry");
@@ -327,7 +330,7 @@ function passSignal(model: BaseChatModel): BaseChatModel {
 
 /**
  * In LangChain's `v1` form, `ChatGoogle` also writes each call as a block without an id. When such a message is read
- * from a checkpoint, LangChain takes each of these blocks for another call.
+ * from a checkpoint, LangChain takes each of these blocks for another call. Up to `@langchain/google` 0.2.6 at least.
  */
 function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
   const { content, tool_calls } = message;

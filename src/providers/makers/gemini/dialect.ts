@@ -153,7 +153,7 @@ const { alternation: _alternation, "system-position": _system, ...rules } = gemi
 /** The endpoint takes ids of any form. It joins messages of one role, and puts system messages in front. */
 export const geminiOpenAI = overOpenAI({ ...gemini, rules, callId: /./s });
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const geminiModels = {
   clients: { googlegenerativeai: "gemini", google: "gemini" },
   hosts: [[/^generativelanguage\.googleapis\.com$/, "gemini-openai"]],

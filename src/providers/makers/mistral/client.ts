@@ -28,7 +28,7 @@ export const mistralProvider: Provider = {
   },
   // "Extra inputs are not permitted" (charmbracelet/crush/issues/1590)
   hostFields: [{ host: /\.mistral\.ai$/, accepts: [] }],
-  mendClient: endWithSignal,
+  correctClient: endWithSignal,
   refusedMedia: [
     // Code 3051: "Image input is not enabled for this model" (Huan-zhaojun/mistral-bridge, its
     // report on the API)
@@ -64,7 +64,9 @@ async function createMistralModel({ baseURL, ...fields }: ModelFields): Promise<
  *
  * The client does not pass a signal on. Its `_generate` streams whenever it gets a signal or a timeout, and does
  * nothing else with them. Mistral's package has another fault: if a body is cut and not valid JSON, it rejects a
- * promise that nobody handles, which ends the process. So the body is read before the package gets it.
+ * promise that nobody handles, which ends the process. So the body is read before the package gets it. All up to
+ * `@langchain/mistralai` 1.2.0 and `@mistralai/mistralai` 2.2.1 at least. It streams since
+ * https://github.com/langchain-ai/langchainjs/pull/4843
  */
 function endWithSignal(model: BaseChatModel): BaseChatModel {
   if (model._llmType() !== "mistral_ai") return model;

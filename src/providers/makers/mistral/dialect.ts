@@ -62,7 +62,7 @@ export const mistral = {
 
 export const mistralOpenAI = overOpenAI(mistral);
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const mistralModels = {
   clients: { mistral_ai: "mistral" },
   hosts: [[/^(api|codestral)\.mistral\.ai$/, "mistral-openai"]],

@@ -5,10 +5,10 @@ import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { hasMethods, isRecord, madeOnce, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
-import { callFieldsIn, isChatModel, partsOf } from "../../contract/model-view.js";
+import { callFieldsIn, innerModelsOf, isChatModel } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
-import { fillArguments, runCallIds, storedOutput, unlistCalls } from "./stored-items.js";
+import { fillArguments, runCallIds, storedOutput, unlistCalls } from "../../contract/stored-items.js";
 
 /** Anthropic's end with a date. OpenAI's dates have hyphens. */
 const OWN_TOOL =
@@ -21,6 +21,7 @@ export const openaiProvider: Provider = {
       install: "npm install @langchain/openai",
       keys: ["OPENAI_API_KEY"],
       baseURL: "OPENAI_BASE_URL",
+      usualDialect: "openai",
       create: createOpenAIModel,
     },
   },
@@ -105,6 +106,7 @@ export const openaiProvider: Provider = {
     maker: "OpenAI",
     dialects: ["openai", "openai-responses", "responses-compatible"],
     isOwn: ({ type }) => OWN_TOOL.test(asText(type)),
+    sentAs: { openai: { dialect: "openai-responses", settings: { useResponsesApi: true } } },
   },
   // It gives no fields: a message with some comes from another host with the same model.
   hostFields: [
@@ -113,9 +115,9 @@ export const openaiProvider: Provider = {
       accepts: [],
     },
   ],
-  mendClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
-  mendResponse: wholeItems,
-  mendCalls: (message, tools) => {
+  correctClient: (model, identity) => keepCallFields(readAnyRefusal(model), identity),
+  correctResponse: wholeItems,
+  correctCalls: (message, tools) => {
     fillArguments(message);
     const ids = runCallIds(message, tools);
     if (ids.size > 0) unlistCalls(message, ids);
@@ -130,10 +132,11 @@ type Fetch = typeof fetch;
  * A view of a client with OpenAI's package that reads every host's refusals. Returns any other model unchanged.
  *
  * The package reads only the object in a body's field `error`, and says "400 status code (no body)" of any other body,
- * such as those of Mistral, xAI, vLLM and FastAPI.
+ * such as those of Mistral, xAI, vLLM and FastAPI: up to `openai` 6.49.0 at least,
+ * https://github.com/openai/openai-node/issues/1734
  */
 function readAnyRefusal(model: BaseChatModel): BaseChatModel {
-  const parts = partsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
+  const parts = innerModelsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
   if (parts.length > 0) return viewOf(model, Object.fromEntries(parts));
   const config: unknown = Reflect.get(model, "clientConfig");
   const client: unknown = Reflect.get(model, "client");
@@ -176,7 +179,7 @@ function inOpenAIForm(body: Fields): Fields {
  * other model unchanged.
  *
  * The client knows them only in stored items, and writes the items of another model's calls anew. It also writes an
- * empty text beside calls as a message, which DeepSeek refuses.
+ * empty text beside calls as a message, which DeepSeek refuses. Both up to `@langchain/openai` 1.5.8 at least.
  */
 function keepCallFields(model: BaseChatModel, { host, modelId }: ModelIdentity): BaseChatModel {
   const responses: unknown = Reflect.get(model, "responses");
@@ -214,7 +217,8 @@ function withCallFields(items: readonly Fields[], messages: readonly BaseMessage
 
 /**
  * A streamed response's message with what its items have at their end. A client that stores nothing at OpenAI sends the
- * encrypted reasoning and the phase from these places, but its stream has the items as they begin.
+ * encrypted reasoning and the phase from these places, but its stream has the items as they begin: up to
+ * `@langchain/openai` 1.5.8 at least, https://github.com/langchain-ai/langchainjs/issues/10844
  */
 function wholeItems(message: AIMessageChunk): AIMessageChunk {
   const output = recordsIn(storedOutput(message));

@@ -17,7 +17,7 @@ import {
   WRONG_PATTERN,
 } from "../../contract/openai-protocol.js";
 import { confirmed, EVERYWHERE, inferred } from "../../contract/rule.js";
-import { storedOutput } from "./stored-items.js";
+import { storedOutput } from "../../contract/stored-items.js";
 
 /** The client sends these as they are, if a list has nothing else. It writes any other list as JSON. */
 const responsesResults: MediaForm = {
@@ -141,7 +141,7 @@ export const responsesCompatible = {
   refusedFields: [],
 } as const satisfies Dialect;
 
-/** Who gets this room's dialects. */
+/** Who gets the dialects of this maker. */
 export const openaiModels = {
   clientsOfAnyHost: ["openai", "azure_openai"],
   // The regions have names such as `eu.api.openai.com`.

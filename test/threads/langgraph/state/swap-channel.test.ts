@@ -93,10 +93,10 @@ describe("the state of somebody else's graph", () => {
     ]);
     const { values } = await readSnapshot(foreign, saver, inThread("1"), channel);
     expect(values["messages"]).toEqual(["c", "e", "broken"]);
-    await writeMessages(foreign, saver, inThread("1"), ["mended"], undefined);
+    await writeMessages(foreign, saver, inThread("1"), ["repaired"], undefined);
     next = ["f"];
     await graph.invoke({ messages: ["g"] }, inThread("1"));
-    expect((await graph.getState(inThread("1"))).values.messages).toEqual(["mended", "g", "f"]);
+    expect((await graph.getState(inThread("1"))).values.messages).toEqual(["repaired", "g", "f"]);
   });
 
   it("knows the nodes at which a graph stops for a human", () => {

@@ -1,12 +1,12 @@
 /** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
-import { type Call, isAIMessage } from "../../../history/call.js";
-import { changeMessage, contentText } from "../../../history/message.js";
-import { isResult, type PlaceholderCause } from "../../../history/result.js";
-import { asText, parseJson, toJson } from "../../../shared/json.js";
-import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../../shared/values.js";
-import type { Fields } from "../../contract/dialect.js";
+import { type Call, isAIMessage } from "../../history/call.js";
+import { changeMessage, contentText } from "../../history/message.js";
+import { isResult, type PlaceholderCause } from "../../history/result.js";
+import { asText, parseJson, toJson } from "../../shared/json.js";
+import { isPlainObject, isRecord, pickFields, recordsIn, textIn } from "../../shared/values.js";
+import type { Fields } from "./dialect.js";
 
 const FUNCTION_ITEM_IDS = "__openai_function_call_ids__";
 const CUSTOM_ITEM_IDS = "__openai_custom_tool_call_ids__";
@@ -119,7 +119,7 @@ export function itemsWithCalls(
 
 /*
  * Who answers a call. The API has more kinds of calls than the client lists, and each has an output of its own kind. The
- * provider runs some of them itself, and its response then shows it: it holds the output, or it goes on after the call.
+ * provider runs some of them itself, and its response then shows it: it holds the output, or it continues after the call.
  */
 
 /** The id of the call that an item makes. Undefined for an item that nobody answers, as one that OpenAI has run. */
@@ -144,7 +144,7 @@ function answeredBy(item: Fields): string | readonly string[] {
   return id ?? [];
 }
 
-/** Contract: whether the response goes on after this item of its output, so that the item's call was run in between. */
+/** Contract: whether the response continues after this item of its output, so that the item's call was run in between. */
 type GoesOnAfter = (item: Fields, index: number) => boolean;
 
 /** @param isAsked Whether an item is a call for the caller, which ends the response. */
@@ -184,7 +184,7 @@ function listedIn({ tool_calls, invalid_tool_calls, additional_kwargs = {} }: AI
 
 /**
  * The ids of the listed calls that the provider has run itself. The request declares no tool of their name, and the
- * response goes on after them.
+ * response continues after them.
  *
  * @param tools The request's tools.
  */
@@ -210,7 +210,7 @@ export function runCallIds(message: AIMessage, tools: unknown): ReadonlySet<unkn
 }
 
 /**
- * The ids of the custom calls after which a response goes on with a text. A call for the caller ends the response, so
+ * The ids of the custom calls after which a response continues with a text. A call for the caller ends the response, so
  * these were run, even if a client has listed them.
  */
 export function callsBeforeText(message: AIMessage): ReadonlySet<string> {

@@ -19,7 +19,7 @@ export function memoryReceipt() {
 }
 
 /** Repairs a thread, which must succeed. Returns what the receipt has. */
-export async function mend(place: ThreadPlace): Promise<ReceiptEntry[]> {
+export async function repair(place: ThreadPlace): Promise<ReceiptEntry[]> {
   const receipt = memoryReceipt();
   expect(await applyRepair(place, await planRepair(place), { receipt })).toMatchObject({ kind: "repaired" });
   return receipt.entries;
