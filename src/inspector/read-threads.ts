@@ -455,7 +455,8 @@ export async function readListView(store: ThreadStore, question: ListQuestion) {
       const stored = await store.read({ threadId, namespace: "" }, { earlierMessages: 0 });
       const messages = messagesOfList(storedListOf(stored));
       return {
-        createdAt: createdAt === undefined ? null : new Date(createdAt).toISOString(),
+        // A server of another maker may not say a time.
+        createdAt: Number.isFinite(createdAt) ? new Date(Number(createdAt)).toISOString() : null,
         /** What the providers counted for the responses that are still in the thread. */
         tokens: messages.reduce((sum, message) => sum + countedTokens(message), 0),
         title: titleOf(messages, metadata),

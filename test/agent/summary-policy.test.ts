@@ -25,8 +25,8 @@ const policyFor = (
 describe("The policy of a run", () => {
   it("has the defaults of the settings", () => {
     expect(policyFor({})).toEqual({
-      maxTokens: 0,
-      maxMessages: 0,
+      maxTokensBeforeSummary: 0,
+      maxMessagesBeforeSummary: 0,
       messagesToKeep: 6,
       tokensToKeep: undefined,
       maxToolCalls: undefined,
@@ -50,13 +50,17 @@ describe("The policy of a run", () => {
   });
 
   it.each<[graph: Partial<SettingsOptions>, run: RunContext, policy: object]>([
-    [{ maxTokensBeforeSummary: 900, messagesToKeep: 5 }, {}, { maxTokens: 900, messagesToKeep: 5 }],
+    [
+      { maxTokensBeforeSummary: 900, messagesToKeep: 5 },
+      {},
+      { maxTokensBeforeSummary: 900, messagesToKeep: 5 },
+    ],
     [
       { maxTokensBeforeSummary: 900, messagesToKeep: 5 },
       { maxTokensBeforeSummary: 0 },
-      { maxTokens: 0, messagesToKeep: 5 },
+      { maxTokensBeforeSummary: 0, messagesToKeep: 5 },
     ],
-    [{ maxTokensBeforeSummary: 900 }, { maxTokensBeforeSummary: undefined }, { maxTokens: 900 }],
+    [{ maxTokensBeforeSummary: 900 }, { maxTokensBeforeSummary: undefined }, { maxTokensBeforeSummary: 900 }],
     [{ tokensToKeep: 500 }, {}, { tokensToKeep: 500 }],
     [{ tokensToKeep: 500 }, { messagesToKeep: 3 }, { messagesToKeep: 3, tokensToKeep: undefined }],
     [{ tokensToKeep: 500 }, { tokensToKeep: 70 }, { tokensToKeep: 70 }],
@@ -101,7 +105,7 @@ describe("The token budget", () => {
     ["what a setting says if that is less", withWindows(undefined, 1000), 700, setTo(700)],
     ["none if a setting says 0", withWindows(undefined, 1000), 0, setTo(0)],
   ])("is %s", (_title, model, maxTokens, options = {}) => {
-    expect(policyFor(options, model)).toMatchObject({ maxTokens });
+    expect(policyFor(options, model)).toMatchObject({ maxTokensBeforeSummary: maxTokens });
   });
 
   it.each([0, 900])("needs no model if a setting says %i", (maxTokensBeforeSummary) => {

@@ -142,7 +142,7 @@ describe("a picture that is too large", () => {
     ["anthropic", jpeg(10, 9_000), "at most 8000 pixels on a side"],
     ["anthropic", gif(9_000, 10), "at most 8000 pixels on a side"],
     ["anthropic", webp(9_000, 10), "at most 8000 pixels on a side"],
-    ["anthropic", png(10, 10, "x".repeat(6_000_000)), "takes at most 3.8 MB"],
+    ["anthropic", png(10, 10, "x".repeat(6_000_000)), "accepts at most 3.8 MB"],
     ["dashscope", png(1, 100), "at least 11 pixels on a side"],
   ])("%s is described", (dialect, data, why) => {
     expect(said(dialect, image("image/png", data))).toContain(why);
