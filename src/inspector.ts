@@ -6,5 +6,5 @@
 import "./shared/check-node.js";
 
 export { createInspector, type InspectorHandler, type InspectorOptions } from "./inspector/handler.js";
-export type { SettingsOf } from "./inspector/read-threads.js";
+export type { SettingsOf } from "./inspector/view/read-threads.js";
 export type { RequestSettings } from "./inspector/view/request.js";

@@ -42,6 +42,7 @@ const ROOMS: Readonly<Record<string, readonly string[]>> = {
   threads: ["serializer", "langgraph", ".", "saver", "ended-runs", "asking", "summary"],
   agent: ["settings", "middleware", ".", "run", "calls", "model", "graph"],
   doctor: [".", "targets", "command"],
+  inspector: ["view", "html", "."],
 };
 type Layer = keyof typeof MAY_IMPORT;
 

@@ -26,17 +26,18 @@ import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
+import { admitThisMachine } from "./this-machine.js";
 import {
   type ListView,
   ORDERS,
   readArchives,
   readListView,
   readThread,
+  refusal,
   type SettingsOf,
   THREAD_STATUSES,
   TRAITS,
-} from "./read-threads.js";
-import { admitThisMachine, refusal } from "./this-machine.js";
+} from "./view/read-threads.js";
 import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
 import { curlCommand, wireRequest } from "./wire-request.js";

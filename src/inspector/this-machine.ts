@@ -1,9 +1,6 @@
 /** Who may read the threads of a server without access control: programs on this machine. */
 
-/** An error that the inspector answers with this status. */
-export function refusal(status: number, message = ""): Error {
-  return Object.assign(new Error(message), { status });
-}
+import { refusal } from "./view/read-threads.js";
 
 /** A proxy sets one of these. Its own address says nothing about the client. */
 const PROXY_HEADER = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|(?:[a-z]+-)*(?:client|connecting)-ip)$/;

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { amount, printableLine, shortened } from "../../shared/text.js";
-import type { ListView } from "../read-threads.js";
+import type { ListView } from "../view/read-threads.js";
 import { html, Markup } from "./markup.js";
 
 /*

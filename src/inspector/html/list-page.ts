@@ -1,6 +1,6 @@
 import { worthALook } from "../../doctor/finding.js";
 import { amount, count } from "../../shared/text.js";
-import { type ListView, THREAD_STATUSES, TRAITS } from "../read-threads.js";
+import { type ListView, THREAD_STATUSES, TRAITS } from "../view/read-threads.js";
 import {
   chip,
   codeSpans,

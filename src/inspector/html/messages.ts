@@ -2,8 +2,8 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { amount, count } from "../../shared/text.js";
-import type { Archive, Archives } from "../read-threads.js";
 import { type MessageView, type ShownText, viewMessage } from "../view/message-view.js";
+import type { Archive, Archives } from "../view/read-threads.js";
 import type { RequestDifference } from "../view/request.js";
 import {
   distinctBy,

@@ -11,8 +11,8 @@ import { explainPrepared, type InputExplanation } from "../../providers/input/ex
 import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { mediaOf } from "../../providers/media/media-limits.js";
 import { validateHistory } from "../../providers/rules/validate-history.js";
-import type { ThreadReading } from "../read-threads.js";
 import { nameIn, ROLES, says, titleOf } from "./message-view.js";
+import type { ThreadReading } from "./read-threads.js";
 import { differenceTo } from "./request.js";
 import { foldRows, isOfNote, type Row, rowsOf } from "./rows.js";
 

@@ -2,12 +2,12 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { readList as readStored } from "../doctor/examine.js";
-import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../doctor/finding.js";
-import { isKeptState, reportOn, reportWith } from "../doctor/findings.js";
-import { type NextHistory, nextHistoryOf, nextMessage } from "../doctor/next-history.js";
-import { planFor } from "../doctor/plan.js";
-import { UUID } from "../doctor/targets/server-target.js";
+import { readList as readStored } from "../../doctor/examine.js";
+import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../../doctor/finding.js";
+import { isKeptState, reportOn, reportWith } from "../../doctor/findings.js";
+import { type NextHistory, nextHistoryOf, nextMessage } from "../../doctor/next-history.js";
+import { planFor } from "../../doctor/plan.js";
+import { UUID } from "../../doctor/targets/server-target.js";
 import {
   type ListedThread,
   type StoredThread,
@@ -18,20 +18,19 @@ import {
   type ThreadStep,
   type ThreadStore,
   threadOfList,
-} from "../doctor/thread-store.js";
-import { unfinishedIn } from "../doctor/unfinished.js";
-import { unansweredCalls } from "../history/open-calls.js";
-import { isSummaryDue, planSummary } from "../history/plan-summary.js";
-import { reduceMessages } from "../history/reducer/reduce-messages.js";
-import { archiveOf, coverageOf } from "../history/summary.js";
-import type { DialectName } from "../providers/contract/dialect-name.js";
-import { toJson } from "../shared/json.js";
-import { defined } from "../shared/values.js";
-import { walkSummaries } from "../threads/summary/full-history.js";
-import { refusal } from "./this-machine.js";
-import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./view/message-view.js";
-import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./view/request.js";
-import { distinctBy, lastRepairIn } from "./view/rows.js";
+} from "../../doctor/thread-store.js";
+import { unfinishedIn } from "../../doctor/unfinished.js";
+import { unansweredCalls } from "../../history/open-calls.js";
+import { isSummaryDue, planSummary } from "../../history/plan-summary.js";
+import { reduceMessages } from "../../history/reducer/reduce-messages.js";
+import { archiveOf, coverageOf } from "../../history/summary.js";
+import type { DialectName } from "../../providers/contract/dialect-name.js";
+import { toJson } from "../../shared/json.js";
+import { defined } from "../../shared/values.js";
+import { walkSummaries } from "../../threads/summary/full-history.js";
+import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./message-view.js";
+import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./request.js";
+import { distinctBy, lastRepairIn } from "./rows.js";
 import {
   asksModel,
   asksModelNext,
@@ -42,7 +41,7 @@ import {
   stepOf,
   stepsAfter,
   withBranches,
-} from "./view/steps.js";
+} from "./steps.js";
 
 /** Each step has the whole history, so few steps of a long thread are read. */
 const MESSAGES_TO_READ = 20_000;
@@ -582,4 +581,9 @@ async function listThreads(
 function searchedText({ threadId, metadata = {} }: ListedThread): string {
   const values = Object.values(metadata).map((value) => (typeof value === "string" ? value : toJson(value)));
   return [threadId, ...values].join("\n").toLowerCase();
+}
+
+/** An error that the inspector answers with this status. */
+export function refusal(status: number, message = ""): Error {
+  return Object.assign(new Error(message), { status });
 }
