@@ -10,7 +10,7 @@ export function startRun(client: Client, threadId: string, assistant: string, co
     streamMode: ["values", "messages-tuple", "custom"],
     // The run stops if nobody reads it any more, such as when the page is closed.
     onDisconnect: "cancel",
-    // A message stops the run that goes on.
+    // A message stops the current run.
     multitaskStrategy: "interrupt",
     signal: leaving.signal,
     onRunCreated: ({ run_id }) => {

@@ -63,7 +63,7 @@ type AnyOptions = RunConfigOf<BaseGraph>;
 
 /**
  * The agent that `createAgentGraph` returns: a compiled LangGraph graph whose history stays paired. `invoke` returns
- * the messages of the thread. `stream` yields chunks while the run is running.
+ * the messages of the thread. `stream` yields chunks while the run lasts.
  */
 export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends BaseGraph {
   declare readonly streamEvents: StreamEvents<Own, Update, Context>;

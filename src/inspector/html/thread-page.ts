@@ -192,12 +192,10 @@ function refusal({ view, linkTo }: Shown): Markup | false {
   // The words and the places are about what is named, not about another fault.
   const named = open.length > 0 ? open : faults.slice(0, 1);
   const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
-  const isCut = open.some(({ index, callId }) =>
-    view.history
-      .slice(index ?? 0, (index ?? -1) + 1)
-      .flatMap(callsOf)
-      .some(({ id, kind }) => id === callId && kind === "invalid"),
-  );
+  const places = new Set(open.map(({ index }) => index));
+  const calls = view.history.filter((_, index) => places.has(index)).flatMap(callsOf);
+  const cut = new Set(calls.flatMap(({ id, kind }) => (kind === "invalid" ? id : [])));
+  const isCut = open.some(({ callId }) => cut.has(callId ?? ""));
   const why =
     open.length > 0
       ? html`${inWords(tools.map((tool) => html`<code><bdi>${tool}</bdi></code>`))} ${open.length === 1 ? "has" : "have"} no result${isCut && ", and arguments that cannot be parsed"}`

@@ -179,12 +179,12 @@ function failureIn(errors: readonly string[]): "cancelled" | "failed" | null {
 const CANCELLED = /^(?:interrupt|rollback|abort(?:ed)?|cancell?ed|(?:this|the) operation was aborted\.?)$/i;
 
 /** The last lines of LangChain's own errors. */
-const ADVICE = /\s*Troubleshooting URL: \S+\s*/g;
+const ADVICE = /Troubleshooting URL: \S+/g;
 
 /** What a task's error says. A server has it as JSON. */
 export function readError(error: string) {
   const { message, name } = Object(parseJson(error));
-  const text = (typeof message === "string" ? message : error).replace(ADVICE, "");
+  const text = (typeof message === "string" ? message : error).replace(ADVICE, "").trim();
   return { text, isCancelled: CANCELLED.test(text) || name === "AbortError" };
 }
 

@@ -259,7 +259,7 @@ describe("doctor", () => {
       ),
     ]);
     const named = await run(["doctor", "--file", "-", "--max-tokens", "128000"], { readInput });
-    expect([named.code, named.output]).toEqual([1, expect.stringContaining("the model takes 128000")]);
+    expect([named.code, named.output]).toEqual([1, expect.stringContaining("the model accepts 128000")]);
     expect(named.output).not.toContain("was not judged");
   });
 

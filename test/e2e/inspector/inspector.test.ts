@@ -139,7 +139,7 @@ describe("a thread in trouble on the server", () => {
     const page = await get(`/tether/threads/${thread.id}`);
     const running = await page.text();
     expect(running).toContain('<meta http-equiv="refresh" content="5">');
-    expect(running).toMatch(/A run goes on: tools\. This step began .*this is the thread at/);
+    expect(running).toMatch(/A run is running: tools\. This step began .*this is the thread at/);
     await thread.client.runs.cancel(thread.id, run, true);
     expect(await told(thread.id)).toMatchObject(TOLD.cancelled);
     await thread.send("hello");
