@@ -118,7 +118,7 @@ const MOST_REPORTS = 12;
 /** The range of a ratio. Others belong to inputs that something else has shortened or extended. */
 const LEAST_RATIO = 0.25;
 const MOST_RATIO = 4;
-/** This many estimated tokens count as reported exactly so, so that a few reports do not say much. */
+/** This many tokens are added with a ratio of 1, so that a few reports change the estimate only a little. */
 const ASSUMED = 50;
 /** A shorter first request says little, because providers add their own tokens to each. */
 const LEAST_FIRST = 1_000;

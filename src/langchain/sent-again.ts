@@ -50,7 +50,7 @@ export async function readInput(
   const checkpoints =
     step === undefined ? undefined : await savedCheckpoints(config, step).catch(() => undefined);
   if (checkpoints === undefined) return NOTHING_ELSE;
-  for await (const { checkpoint } of walkBack(checkpoints.abandoned, checkpoints.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints.begunOn, checkpoints.read, SEARCH)) {
     if (!hasNewInput(checkpoint)) continue;
     const input: unknown = checkpoint.checkpoint.channel_values[START];
     const stored = await historyIn(checkpoint, checkpoints);

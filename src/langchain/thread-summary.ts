@@ -141,7 +141,7 @@ async function idsBeforeInput(
   config: LangGraphRunnableConfig,
 ): Promise<ReadonlySet<string | undefined> | undefined> {
   const checkpoints = await startingCheckpoints(config);
-  for await (const { checkpoint } of walkBack(checkpoints?.abandoned, checkpoints?.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints?.begunOn, checkpoints?.read, SEARCH)) {
     if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
       continue;
     const list = checkpoints && (await historyIn(checkpoint, checkpoints));

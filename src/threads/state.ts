@@ -54,7 +54,7 @@ const turnSchema = z.object({
   afterRequired: z.enum(["end", "respond", "auto"]).optional(),
   /** Set once a fallback model has responded instead of the model that the run named in `instead`, or the default. */
   fallback: z.object({ instead: z.string().optional(), position: z.number() }).optional(),
-  /** The calls that the thread has asked a human about. Empty: about several sets of calls, also in earlier turns. */
+  /** The calls that the thread has asked a human about. Empty: about more than one set, in this turn or before. */
   asked: z.string().optional(),
 });
 

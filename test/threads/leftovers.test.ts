@@ -44,7 +44,7 @@ function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; r
     };
   });
   const checkpoints: WatchedCheckpoints = {
-    abandoned: tuples[0],
+    begunOn: tuples[0],
     isFork: false,
     saved: undefined,
     savedStep: undefined,

@@ -318,7 +318,7 @@ const PARSING_MESSAGE = /^Received tool input did not match expected schema\b/;
  */
 function keptUpdate({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsUpdate | undefined {
   const { input, checkpoints } = runOf(config).inputs;
-  const { abandoned: tuple, isFork } = checkpoints;
+  const { begunOn: tuple, isFork } = checkpoints;
   const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
   if (!isFork || !isAnswer || tuple?.metadata?.step !== (superstepOf(config) ?? 0) - 1) return undefined;
   const writes = keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume));
@@ -342,7 +342,7 @@ function savedMessages(
 ): AgentUpdate["messages"] {
   const { input, checkpoints } = runOf(config).inputs;
   const step = superstepOf(config);
-  const tuple = checkpoints.abandoned;
+  const tuple = checkpoints.begunOn;
   if (tuple === undefined || checkpoints.isFork || step === undefined || !continues(tuple, input))
     return undefined;
   const isOfCall = (message: BaseMessage) =>

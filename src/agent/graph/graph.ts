@@ -160,7 +160,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
 
 /** The checkpoints before the run, from the latest one, also if the run begins another branch. */
 function checkpointsBefore({ checkpoints, latest }: RunInputs): WatchedCheckpoints {
-  return latest === undefined ? checkpoints : { ...checkpoints, abandoned: latest, isFork: false };
+  return latest === undefined ? checkpoints : { ...checkpoints, begunOn: latest, isFork: false };
 }
 
 /**

@@ -54,8 +54,7 @@ type NodeUpdate<Update> = { messages?: BaseMessage[] } & Update;
 
 /**
  * LangGraph's class for an agent. The context's type is open, because LangGraph would make its optional fields
- * required. Node names are open, because a `Command` can contain them as strings. The types that callers see follow,
- * and are exact.
+ * required. Node names are plain strings, because a `Command` can contain them. The exact types for callers follow.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: The class inherits these methods.
 export abstract class BaseGraph extends WrappableGraph<

@@ -90,7 +90,7 @@ export function isNotedOwn(message: AIMessage, target: Target): boolean {
   return target.client !== undefined && askedFor(message) !== undefined && isOwn(message, target);
 }
 
-/** The place of the last message before which the target reads nothing, because its provider has compacted that. */
+/** The index of the latest compaction by the target's provider. The target reads nothing before it. */
 export function compactedAt(messages: readonly BaseMessage[], target: Target): number {
   const { isCompacted } = target.dialect;
   if (isCompacted === undefined) return 0;

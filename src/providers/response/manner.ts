@@ -1,6 +1,6 @@
 /**
  * The two manners of a request. Some clients and hosts can only do one of them: a client's stream throws, or a host
- * demands a stream. What is asked in the other manner then is remembered, as far as its answer shows it.
+ * demands a stream. If the other manner works, that is remembered for the next request.
  */
 
 import type { BaseMessage } from "@langchain/core/messages";

@@ -182,10 +182,10 @@ function withLegalName(message: BaseMessage): BaseMessage {
   return copyMessage(message, { name: toLegalName(String(message.name), PLAIN_NAME) });
 }
 
-/** The longest id that all providers accept. Mistral demands exactly this length. */
+/** What all providers accept: the only length of one, and none forbids it. */
 const ID_LENGTH = 9;
 
-/** Kimi's models count their calls: `functions.bash:0`. They write no more calls after ids in another form. */
+/** Ids of models that count their calls: `functions.bash:0`. After ids in another form, they write no more calls. */
 const COUNTED = /^(.{1,100}:)\d{1,9}$/s;
 
 function uniqueIds(legal: RegExp): (id: string, place: string) => string {

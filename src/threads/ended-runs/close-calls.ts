@@ -115,8 +115,8 @@ const AFTER_MODEL = /\.after_model$/;
 
 /**
  * Whether a run that was about to enter these nodes ended between a response and its tools. LangChain's
- * `humanInTheLoopMiddleware` waits there, even with calls that need no decision. A checkpoint without the response
- * proves nothing, because LangGraph saves it while the tools begin.
+ * `humanInTheLoopMiddleware` waits there, even with calls that need no decision. That the checkpoint lacks
+ * the response proves nothing: LangGraph may save it only while the tools already start.
  */
 export const endsAfterModel = (nodes: readonly string[]): boolean =>
   nodes.some((name) => AFTER_MODEL.test(name));

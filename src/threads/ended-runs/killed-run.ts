@@ -35,27 +35,27 @@ interface Untold {
 }
 
 /** Whether the end of the run before this one may not have been told. */
-export function mayBeKilled({ abandoned, isFork }: WatchedCheckpoints, reader: UsageReader): boolean {
-  return abandoned !== undefined && !isFork && !hasEndedAt(abandoned, reader);
+export function mayBeKilled({ begunOn, isFork }: WatchedCheckpoints, reader: UsageReader): boolean {
+  return begunOn !== undefined && !isFork && !hasEndedAt(begunOn, reader);
 }
 
 /**
  * The end of the run before this one, if that was killed. Otherwise it reads nothing. Never rejects: a run continues
  * without it.
  *
- * @param checkpoints `abandoned` is the latest one.
+ * @param checkpoints `begunOn` is the latest one.
  */
 export async function endOfKilledRun(
   checkpoints: WatchedCheckpoints,
   reader: UsageReader,
 ): Promise<(EndOfRun & { readonly checkpointId: string }) | undefined> {
-  const { abandoned } = checkpoints;
-  if (abandoned === undefined || !mayBeKilled(checkpoints, reader)) return undefined;
+  const { begunOn } = checkpoints;
+  if (begunOn === undefined || !mayBeKilled(checkpoints, reader)) return undefined;
   try {
-    const untold = await findUntold(abandoned, checkpoints, reader);
+    const untold = await findUntold(begunOn, checkpoints, reader);
     const run = untold && (await reader.read(untold, checkpoints));
     if (run === undefined) return undefined;
-    const { id: checkpointId } = abandoned.checkpoint;
+    const { id: checkpointId } = begunOn.checkpoint;
     const savedAt = timeOfCheckpoint(checkpointId) ?? run.startedAt;
     return { checkpointId, ...runEnd(run, "killed", Math.max(0, Math.round(savedAt - run.startedAt))) };
   } catch {
@@ -91,13 +91,13 @@ export async function noteEnd(
 
 /** Undefined if it is not known where the last told end is. */
 async function findUntold(
-  abandoned: CheckpointTuple,
+  begunOn: CheckpointTuple,
   checkpoints: WatchedCheckpoints,
   reader: UsageReader,
 ): Promise<Untold | undefined> {
   const since: CheckpointTuple[] = [];
   const told: CheckpointTuple[] = [];
-  for await (const step of walkBack(abandoned, checkpoints.read, { fate: "continued", most: MOST_READ })) {
+  for await (const step of walkBack(begunOn, checkpoints.read, { fate: "continued", most: MOST_READ })) {
     const { checkpoint, child } = step;
     // What was before a fork is told in the other branch.
     const isFork = child !== undefined && (await isForked(step, checkpoints));

@@ -79,16 +79,16 @@ interface CheckpointStep {
 }
 
 /** Whether the route from START must send the run to `patch`, to look for leftovers. */
-export function mayHaveLeftovers({ abandoned, isFork }: WatchedCheckpoints): boolean {
-  if (abandoned === undefined) return false;
-  const { results, shown } = diaryOf(abandoned);
+export function mayHaveLeftovers({ begunOn, isFork }: WatchedCheckpoints): boolean {
+  if (begunOn === undefined) return false;
+  const { results, shown } = diaryOf(begunOn);
   return (
     results.length + shown.length > 0 ||
-    (!isFork && writesOfLostRun(abandoned, undefined, "messages").length > 0) ||
-    hasNewInput(abandoned) ||
-    waitsForNode(abandoned, "patch") ||
-    writesByTask(abandoned, (name) => name === "messages" || name === "threadUsage").length > 0 ||
-    waitingInterrupts(abandoned).length > 0
+    (!isFork && writesOfLostRun(begunOn, undefined, "messages").length > 0) ||
+    hasNewInput(begunOn) ||
+    waitsForNode(begunOn, "patch") ||
+    writesByTask(begunOn, (name) => name === "messages" || name === "threadUsage").length > 0 ||
+    waitingInterrupts(begunOn).length > 0
   );
 }
 
@@ -143,9 +143,9 @@ export async function* walkLeftovers(
   const { input, checkpoints, isOwnKey } = run;
   const removed = new Set(removalsOf(input));
   const rewritten = new Set(givenKeys(input, isOwnKey));
-  // A run that continues the abandoned one applies its writes.
+  // A run that continues an unfinished one applies its writes.
   const fate = input === undefined || (isRecord(input) && !isCommand(input)) ? "discarded" : "continued";
-  for await (const step of walkBack(checkpoints.abandoned, checkpoints.read, { fate, most })) {
+  for await (const step of walkBack(checkpoints.begunOn, checkpoints.read, { fate, most })) {
     const { checkpoint, child } = step;
     if (step.fate !== "continued") {
       const isSuperseded = child === undefined && checkpoints.isFork;
@@ -242,9 +242,9 @@ export async function isForked(
  * had responded.
  */
 export async function continuesFork(checkpoints: WatchedCheckpoints): Promise<boolean> {
-  const { abandoned, read } = checkpoints;
-  if (abandoned === undefined || !isBeforeResponse(abandoned)) return false;
-  for await (const step of walkBack(abandoned, read, { fate: "continued", most: 40 })) {
+  const { begunOn, read } = checkpoints;
+  if (begunOn === undefined || !isBeforeResponse(begunOn)) return false;
+  for await (const step of walkBack(begunOn, read, { fate: "continued", most: 40 })) {
     if (step.child !== undefined && (await isForked(step, checkpoints))) return true;
     if (!isBeforeResponse(step.checkpoint)) return false;
   }
@@ -371,7 +371,7 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
  *
  * @param nodes The names of the nodes, from the outer ones in, and the id of the outer graph's checkpoint that this run
  * began on.
- * @param parents The outer graph's checkpoints, the latest saved one as `abandoned`.
+ * @param parents The outer graph's checkpoints, the latest saved one as `begunOn`.
  * @param read Contract: the checkpoints of a namespace of the same thread.
  * @param isBeforeModel Whether a checkpoint's run had not yet asked the model.
  */
@@ -391,7 +391,7 @@ export async function findNestedLeftovers(
     // Which of several tasks this run does again cannot be told.
     if (namespace === undefined || others.length > 0) return undefined;
     const checkpoints = await read(namespace);
-    const { abandoned: latest } = checkpoints;
+    const { begunOn: latest } = checkpoints;
     if (latest === undefined) return undefined;
     const left = await readNested(latest, { ...run, checkpoints });
     // A run that has asked the model, and one that had recovered an earlier run, can wait for the model again.
@@ -407,12 +407,12 @@ export async function findNestedLeftovers(
     };
   };
   const search = { fate: "continued", most: MOST_READ } as const;
-  for await (const { checkpoint, fate } of walkBack(parents.abandoned, parents.read, search)) {
+  for await (const { checkpoint, fate } of walkBack(parents.begunOn, parents.read, search)) {
     if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
     // Other nodes can run before this one, in this run and in those between.
     if (namespacesOfNode(checkpoint, nodes[0] ?? "").length === 0) continue;
     // With the durability `exit`, the checkpoints of this run are not saved yet.
-    const isLatest = checkpoint === parents.abandoned;
+    const isLatest = checkpoint === parents.begunOn;
     // A run of the outer graph that has passed the node has its messages.
     if (fate !== "discarded" && !isLatest) return [];
     const left = await readNodes(checkpoint, nodes);

@@ -66,10 +66,9 @@ export async function startingCall(
   checkpoints: WatchedCheckpoints,
 ): Promise<StartingCall> {
   const step = superstepOf(config);
-  const { abandoned, isFork } = checkpoints;
+  const { begunOn, isFork } = checkpoints;
   // Only a run that continues a checkpoint has tasks in the superstep after it.
-  const earlier =
-    step !== undefined && abandoned?.metadata?.step === step - 1 && !isFork ? abandoned : undefined;
+  const earlier = step !== undefined && begunOn?.metadata?.step === step - 1 && !isFork ? begunOn : undefined;
   const late = earlier && diaryOf(earlier).results.find(({ place }) => place === task.place);
   if (step === undefined || !isOutermost(config))
     return { isLost: false, late, begin: async () => {}, wait: async () => {} };

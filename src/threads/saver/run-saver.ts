@@ -88,7 +88,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   #rebuilt: { readonly of: string | undefined; readonly history: DeltaHistory } | undefined;
 
   /**
-   * Call it before each run. The next checkpoint that is read becomes `abandoned`.
+   * Call it before each run. The next checkpoint that is read becomes `begunOn`.
    *
    * @param isSavedAtExit Whether the run is saved only at its end.
    * @param answer What the run is resumed with. It is saved with that checkpoint if the run is not.
@@ -125,7 +125,7 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     this.#namespace = namespaceIn(config);
     const tuple = await this.peek(config);
     this.#peeked = undefined;
-    this.checkpoints.abandoned = tuple;
+    this.checkpoints.begunOn = tuple;
     if (tuple !== undefined) this.#setLatest(tuple, tuple.config);
     const isFork = await isSuperseded((other) => this.#read(other), config, tuple);
     this.checkpoints.isFork = isFork;

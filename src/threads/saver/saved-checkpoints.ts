@@ -14,8 +14,8 @@ import { checkpointsOf, type WatchedCheckpoints } from "./watched-checkpoints.js
 const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
- * A saved checkpoint of the task's graph as the one that the run began on: the latest, if none is named. LangGraph
- * saves in the background, so it can also be the run's own. Undefined if the graph saves no checkpoints of its own.
+ * Presents a saved checkpoint of the task's graph as the one that the run began on. Without an id, it is the latest.
+ * LangGraph saves in the background, so it can also be the run's own. Undefined if the graph saves no checkpoints of its own.
  */
 export async function savedCheckpoints(
   config: RunnableConfig,
@@ -35,7 +35,7 @@ export async function savedCheckpoints(
 export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
   const named = textIn(getConfig()?.metadata, "checkpoint_id");
   const own = named === undefined ? undefined : await savedCheckpoints(config, named);
-  return own?.abandoned === undefined ? savedCheckpoints(config) : own;
+  return own?.begunOn === undefined ? savedCheckpoints(config) : own;
 }
 
 /**

@@ -7,8 +7,8 @@ import { readDelta } from "../langgraph/read-checkpoints.js";
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
   /** The checkpoint that the run began on, with the task writes of an unfinished run. */
-  abandoned: CheckpointTuple | undefined;
-  /** Whether the thread had gone on after `abandoned`, so that the run began another branch. */
+  begunOn: CheckpointTuple | undefined;
+  /** Whether the thread had gone on after `begunOn`, so that the run began another branch. */
   isFork: boolean;
   /** The values in the latest checkpoint that this run saved. */
   saved: Readonly<Record<string, unknown>> | undefined;
@@ -36,10 +36,10 @@ export type WriteBeside = (task: string, channel: string, value: unknown) => Pro
 
 export function checkpointsOf(
   saver: BaseCheckpointSaver | undefined,
-  abandoned?: CheckpointTuple,
+  begunOn?: CheckpointTuple,
 ): WatchedCheckpoints {
   return {
-    abandoned,
+    begunOn,
     isFork: false,
     saved: undefined,
     savedStep: undefined,

@@ -171,7 +171,7 @@ async function checkpointWith(
     const step = superstepOf(config);
     if (step !== undefined && isOutermost(config)) await known?.whenSent(step);
     const own = await savedCheckpoints(config, checkpointOfStep(config));
-    const tuple = own?.abandoned ?? known?.abandoned ?? (await startingCheckpoints(config))?.abandoned;
+    const tuple = own?.begunOn ?? known?.begunOn ?? (await startingCheckpoints(config))?.begunOn;
     const list = own && tuple && (await historyIn(tuple, own));
     return hasAll(
       normalizeHistory(listOf(list), () => {}),

@@ -1,4 +1,4 @@
-/** The exits of a middleware, in each layer, invoked and streamed. `test/e2e/middleware.test.ts` has them served. */
+/** The exits of a middleware, in each layer, invoked and streamed. `test/e2e/models.test.ts` has them served. */
 
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";

@@ -32,7 +32,7 @@ describe("savedCheckpoints", () => {
   const finding = (saver?: MemorySaver) =>
     oneNode(async (_, config) => {
       const checkpoints = await savedCheckpoints(config);
-      found.push(checkpoints && { thread: checkpoints.abandoned?.config.configurable?.["thread_id"] });
+      found.push(checkpoints && { thread: checkpoints.begunOn?.config.configurable?.["thread_id"] });
     }, saver);
 
   it("reads the latest checkpoint of the thread through the saver of the run, and finds nothing without one", async () => {

@@ -331,7 +331,7 @@ describe("a run that begins on a checkpoint with writes", () => {
     await watched.invoke(user("again"), left.config);
     expect(checkpoints).toMatchObject({
       isFork: false,
-      abandoned: { checkpoint: { id: left.checkpoint.id } },
+      begunOn: { checkpoint: { id: left.checkpoint.id } },
     });
   });
 
@@ -395,9 +395,9 @@ describe("the first checkpoint that a run reads", () => {
     const { messages } = await graph.invoke(user("again"), inThread("1"));
     // New input discards the writes of the tasks.
     expect(messages.map(({ content }: { content: unknown }) => content)).toEqual(["hi", "again"]);
-    const { abandoned } = checkpoints;
-    expect(abandoned?.checkpoint.id).toBe(left.checkpoint.id);
-    const written = abandoned?.pendingWrites?.filter(([, channel]) => channel === "messages");
+    const { begunOn } = checkpoints;
+    expect(begunOn?.checkpoint.id).toBe(left.checkpoint.id);
+    const written = begunOn?.pendingWrites?.filter(([, channel]) => channel === "messages");
     expect(JSON.stringify(written)).toContain("finished");
     expect((await checkpoints.read?.(inThread("1")))?.parentConfig).toBeDefined();
   });
@@ -432,7 +432,7 @@ describe("the first checkpoint that a run reads", () => {
 
   it("is unknown without a checkpointer", () => {
     expect(new RunSaver(undefined, { signal: undefined }).checkpoints).toMatchObject({
-      abandoned: undefined,
+      begunOn: undefined,
       isFork: false,
     });
   });
