@@ -29,18 +29,24 @@ const BROKEN = {
 };
 
 /**
- * What the user says decides what the model does: `work` calls `look`, which returns at once, and `wait`, which returns
- * when it is let go; `ask` calls a tool that asks a human; `break` gets arguments that are no JSON; `fail` fails.
+ * The first word of the user decides what the model does: `work` calls `look`, which returns at once, and `wait`, which
+ * returns when it is let go; `ask` calls a tool that asks a human; `break` gets arguments that are no JSON; `fail` fails.
+ *
+ * @param onSent Called with each request.
  */
-export function createWorld() {
+export function createWorld(onSent?: (messages: readonly BaseMessage[]) => void) {
   const begun = deferred<void>();
   const ended = deferred<void>();
   const sent: (readonly BaseMessage[])[] = [];
-  const answer: Answer = ({ messages }) => {
+  const note = (messages: readonly BaseMessage[]): void => {
     sent.push(messages);
+    onSent?.(messages);
+  };
+  const answer: Answer = ({ messages }) => {
+    note(messages);
     const place = messages.findLastIndex(isHumanMessage);
     const isDone = messages.slice(place).some(({ name }) => TOOLS.has(name ?? ""));
-    const said = isDone ? "" : messages[place]?.text;
+    const said = isDone ? "" : messages[place]?.text.split(" ")[0];
     if (said === "work") return calls(["look", {}, "l"], ["wait", {}, "w"]);
     if (said === "ask") return calls(["ask", {}, "a"]);
     if (said === "break") return new AIMessage(BROKEN as never);
@@ -51,7 +57,7 @@ export function createWorld() {
     model: new FunctionModel(answer),
     /** It hands each request to `alice`. */
     chief: new FunctionModel(({ messages }) => {
-      sent.push(messages);
+      note(messages);
       const isAsked = messages.at(-1)?.type === "human";
       return isAsked ? calls(["transfer_to_alice", {}, randomUUID()]) : "done";
     }),
@@ -146,8 +152,9 @@ export type AgentKind = keyof typeof MAKERS;
 
 export const AGENT_KINDS = Object.keys(MAKERS) as AgentKind[];
 
-export const makeAgent = (kind: AgentKind, world: World, checkpointer: BaseCheckpointSaver) =>
-  MAKERS[kind](world, checkpointer) as unknown as AnyGraph;
+/** @param checkpointer Undefined: a server brings its own. */
+export const makeAgent = (kind: AgentKind, world: World, checkpointer: BaseCheckpointSaver | undefined) =>
+  MAKERS[kind](world, checkpointer as BaseCheckpointSaver) as unknown as AnyGraph;
 
 /** The name of the agent's channel of messages. */
 export const channelOf = (kind: AgentKind): string =>

@@ -78,7 +78,13 @@ export async function countStepsOf<T>(values: T, run: (values: T) => Promise<unk
   return count.total();
 }
 
+/** A second one would put back the counting methods of the first, and leave them behind. */
+let isUnderWay = false;
+
 function startCount<T>(values: T) {
+  if (isUnderWay)
+    throw new Error("Expected one count at a time. A test that ran out of time may still count.");
+  isUnderWay = true;
   let steps = 0;
   const counted = new WeakMap<object, object>();
   const watch = (value: unknown): unknown => {
@@ -101,9 +107,13 @@ function startCount<T>(values: T) {
   function watchList(value: unknown): unknown {
     return Array.isArray(value) ? value.map(watch) : watch(value);
   }
-  const stop = countInEngine((count) => {
+  const restore = countInEngine((count) => {
     steps += count;
   });
+  const stop = (): void => {
+    restore();
+    isUnderWay = false;
+  };
   const total = (): number => {
     if (endless.length > 0) throw new Error(`Endless: ${endless.splice(0).join(", ")}`);
     return steps;
