@@ -25,10 +25,7 @@ const deltaByDefault = {
 const THOROUGH =
   "test/{crash,databases,doctor/command,e2e,examples,laws,long-threads,scripts,soak,wire}/**/*.test.ts";
 
-/**
- * What counts the steps of the engine has replaced its methods, and V8 does not always forget that. So each of these
- * files has a process of its own.
- */
+/** What counts steps replaces methods of the engine for its whole process. So each of these files has one of its own. */
 const COUNTING = "test/laws/{faulty-thread,foreign-entry,foreign-text,linear}-laws.test.ts";
 
 export default defineConfig({

@@ -241,8 +241,8 @@ export class ThreadConflictError extends TetherError {
    */
   readonly checkpointId: string | undefined;
   /**
-   * Whether the thread has this run's input. If so, do not send it again: the run that is running in the thread continues
-   * from `checkpointId`.
+   * Whether the thread has this run's input. If so, do not send it again: the other run of the thread continues from
+   * `checkpointId`.
    */
   readonly isInThread: boolean;
 

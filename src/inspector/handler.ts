@@ -33,11 +33,11 @@ import {
   readArchives,
   readListView,
   readThread,
-  refusal,
   type SettingsOf,
   THREAD_STATUSES,
   TRAITS,
 } from "./view/read-threads.js";
+import { refusal } from "./view/refusal.js";
 import type { RequestDifference } from "./view/request.js";
 import { type ThreadView, viewThread } from "./view/thread-view.js";
 import { curlCommand, wireRequest } from "./wire-request.js";

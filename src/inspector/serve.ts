@@ -10,7 +10,7 @@ import type { ThreadStore } from "../doctor/thread-store.js";
 import { createInspector, page } from "./handler.js";
 import { HEADERS, HOME } from "./html/layout.js";
 import { errorPage } from "./html/list-page.js";
-import { refusal } from "./view/read-threads.js";
+import { refusal } from "./view/refusal.js";
 
 const HOST = "127.0.0.1";
 

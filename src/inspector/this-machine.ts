@@ -1,6 +1,6 @@
 /** Who may read the threads of a server without access control: programs on this machine. */
 
-import { refusal } from "./view/read-threads.js";
+import { refusal } from "./view/refusal.js";
 
 /** A proxy sets one of these. Its own address says nothing about the client. */
 const PROXY_HEADER = /^(?:forwarded|via|x-forwarded-.*|x-real-ip|(?:[a-z]+-)*(?:client|connecting)-ip)$/;

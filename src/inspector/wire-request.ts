@@ -12,9 +12,7 @@ import { callsOf, isAIMessage } from "../history/call.js";
 import { readMaker } from "../providers/contract/author.js";
 import type { DialectName } from "../providers/contract/dialect-name.js";
 import type { ModelSource } from "../providers/contract/provider.js";
-import { carryHostFields } from "../providers/host-fields/client.js";
-import { madeModel } from "../providers/response/guard-model.js";
-import { identityOf } from "../providers/table/dialect-of.js";
+import { correctedClient, madeModel } from "../providers/response/guard-model.js";
 import { PROVIDERS } from "../providers/table/providers.js";
 import { parseJson, toJson } from "../shared/json.js";
 import { inputOf, type ShownRequest } from "./view/request.js";
@@ -78,7 +76,10 @@ export async function wireRequest(request: ShownRequest): Promise<WireRequest | 
     const client = (await madeModel(made, {})) as BaseChatModel;
     const input = [...inputOf(request)];
     // Not `invoke`, which would show the request to whoever traces this process.
-    const asking = (request.isMade ? mended(client) : client)._generate(input, toolsOf(client, input));
+    const asking = (request.isMade ? correctedClient(client) : client)._generate(
+      input,
+      toolsOf(client, input),
+    );
     const refused: unknown = await asking.catch((error: unknown) => error);
     return caught[0] ?? `The client does not send these messages: ${reasonOf(refused)}`;
   } catch (error) {
@@ -100,15 +101,6 @@ function sourceOf(dialect: DialectName): ModelSource | undefined {
   const sources = PROVIDERS.flatMap(({ models = {} }) => Object.values(models));
   const own = sources.find((one) => one.dialect === dialect && one.baseURL !== undefined);
   return own ?? (OTHER_FORMS.has(dialect) ? undefined : sources[0]);
-}
-
-/** The client as this library uses it. */
-function mended(model: BaseChatModel): BaseChatModel {
-  const identity = identityOf(model);
-  return PROVIDERS.reduce(
-    (view, { correctClient }) => correctClient?.(view, identity) ?? view,
-    carryHostFields(model, identity),
-  );
 }
 
 /** The options of a request with the tools that the messages call. */

@@ -58,7 +58,7 @@ export interface TetherMiddlewareOptions {
    *
    * Calls that have finished keep their results either way. A middleware's own error always fails the run.
    * @default `true` in an agent whose other middleware does not wrap tool calls, and otherwise `false`, as without this
-   * middleware; `true` if LangChain does not say which, such as in a run that is running in a new process
+   * middleware; `true` if LangChain does not say which, such as in a run that continues in a new process
    */
   readonly keepToolErrors?: boolean | undefined;
   /**

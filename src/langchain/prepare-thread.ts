@@ -94,7 +94,7 @@ function writeValues({ values }: Recovery, config: LangGraphRunnableConfig): voi
 }
 
 /**
- * Closes a thread's calls, because a run that is running has not passed `beforeAgent`, and summarises the thread if that
+ * Closes a thread's calls, because a run that continues has not passed `beforeAgent`, and summarises the thread if that
  * is due. A middleware such as `modelRetryMiddleware` can ask the model several times in one step. All these requests
  * get the same outcome.
  *

@@ -1,5 +1,5 @@
 /**
- * A thread's inbox: messages for a run that is running. Clients put them into the store, each as an item whose value is a
+ * A thread's inbox: messages for the current run. Clients put them into the store, each as an item whose value is a
  * message, because they cannot write to the state during a run.
  */
 

@@ -95,7 +95,7 @@ function isInsideSlotOf(thread: Thread, slot: Slot | undefined): boolean {
 }
 
 const WAITS_FOR_ITSELF =
-  "is inside the run that is running, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
+  "is inside that run, so it would wait for ever. Use another thread, or return a `Command` from the tool.";
 const DOES_NOT_WAIT = "does not wait for its end.";
 const IS_REFUSED =
   'has `concurrentRuns: "reject"`. Try again when the other run has ended, or use `"enqueue"`.';

@@ -1,4 +1,4 @@
-/** Messages that clients send while a run is running. */
+/** Messages that clients send during a run. */
 
 import { randomUUID } from "node:crypto";
 import type { BaseMessage } from "@langchain/core/messages";

@@ -29,6 +29,7 @@ import { toJson } from "../../shared/json.js";
 import { defined } from "../../shared/values.js";
 import { walkSummaries } from "../../threads/summary/full-history.js";
 import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./message-view.js";
+import { refusal } from "./refusal.js";
 import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./request.js";
 import { distinctBy, lastRepairIn } from "./rows.js";
 import {
@@ -581,9 +582,4 @@ async function listThreads(
 function searchedText({ threadId, metadata = {} }: ListedThread): string {
   const values = Object.values(metadata).map((value) => (typeof value === "string" ? value : toJson(value)));
   return [threadId, ...values].join("\n").toLowerCase();
-}
-
-/** An error that the inspector answers with this status. */
-export function refusal(status: number, message = ""): Error {
-  return Object.assign(new Error(message), { status });
 }

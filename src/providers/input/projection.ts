@@ -209,7 +209,7 @@ export function projectMessages(conversation: Conversation, target: Target): Pro
 /** The same for messages of only one request, such as shortened copies. */
 export function projectOnce(conversation: Conversation, target: Target): ProjectedInput {
   const { system, messages, mostMarks } = conversation;
-  const projection = projected(messages, target);
+  const projection = projectionOf(messages, target);
   return (
     projection.after(formSystem(system, target), mostMarks) ??
     projectOnce(systemInFront(conversation, target.dialect), target)
@@ -217,10 +217,10 @@ export function projectOnce(conversation: Conversation, target: Target): Project
 }
 
 function formSystem(system: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return system.length === 0 ? [] : (projected(system, target).after([], undefined)?.formed ?? []);
+  return system.length === 0 ? [] : (projectionOf(system, target).after([], undefined)?.formed ?? []);
 }
 
-function projected(messages: readonly BaseMessage[], target: Target): Projection {
+function projectionOf(messages: readonly BaseMessage[], target: Target): Projection {
   const projection = new Projection(target);
   for (const message of messages) projection.take(message);
   return projection;

@@ -253,7 +253,10 @@ function listBlankCalls(message: AIMessage): void {
   changeMessage(message, fields);
 }
 
-/** Corrects the lists of calls. What the provider has run is not run again: clients have seen the call, but it is not in the state. */
+/**
+ * Corrects the lists of calls. What the provider has run is not run again: clients have seen the call, but it is not in
+ * the state.
+ */
 function correctCalls(message: AIMessage | AIMessageChunk, options: CallOptions): void {
   listBlankCalls(message);
   const tools: unknown = Reflect.get(options, "tools");

@@ -95,6 +95,15 @@ export async function madeModel(model: object, config: RunnableConfig): Promise<
   return typeof make === "function" ? make.call(model, config) : model;
 }
 
+/** A view of the client that sends what LangChain's clients lose, and reads what they misread. */
+export function correctedClient(model: BaseChatModel): BaseChatModel {
+  const identity = identityOf(model);
+  return PROVIDERS.reduce(
+    (view, { correctClient }) => correctClient?.(view, identity) ?? view,
+    carryHostFields(model, identity),
+  );
+}
+
 /** @param original The model without parameters. A view's provider cannot be recognised. */
 function guardedView(
   model: BaseChatModel,
@@ -102,12 +111,8 @@ function guardedView(
   held: Held,
   original: BaseChatModel,
 ): Askable {
-  const identity = identityOf(model);
   const habit = finishHabitOf(original);
-  const repaired = PROVIDERS.reduce(
-    (view, { correctClient }) => correctClient?.(view, identity) ?? view,
-    carryHostFields(model, identity),
-  );
+  const corrected = correctedClient(model);
   const failed = (error: unknown, messages: BaseMessage[], signal: AbortSignal | undefined): never => {
     const request = { model: original, messages, signal };
     throw guard.keepsErrors === true ? readInPlace(error, request) : toModelError(error, request);
@@ -115,7 +120,7 @@ function guardedView(
   const answer = async (manner: Manner, messages: BaseMessage[], options: CallOptions, run: Run) => {
     const ask = (client: BaseChatModel) =>
       guardedResponse({ model: client, original, guard, habit, manner, messages, options, run });
-    const response = await askOnView(repaired, original, ASKED_WITHOUT, ask).catch((error: unknown) =>
+    const response = await askOnView(corrected, original, ASKED_WITHOUT, ask).catch((error: unknown) =>
       failed(error, messages, options.signal),
     );
     noteModel(response.message, identityOf(original));

@@ -39,9 +39,10 @@ export const UPDATES_BETWEEN_SNAPSHOTS = 100;
 /**
  * LangGraph's delta channel with `pairedMessagesReducer`. A checkpoint stores only what its step added.
  *
- * The savers for SQLite and PostgreSQL do not keep the order in which parallel tasks are applied, and a reader replays
- * writes in the saver's order: up to 1.0.4 and 1.0.5 at least, https://github.com/langchain-ai/langgraphjs/pull/2544. The reducer places results by their calls, so their order does not matter. If several
- * tasks write other messages at once, the run's checkpoints hold the whole history instead.
+ * The savers for SQLite and PostgreSQL, up to 1.0.4 and 1.0.5 at least, do not keep the order in which parallel tasks are
+ * applied, and a reader replays writes in the saver's order (https://github.com/langchain-ai/langgraphjs/pull/2544). The
+ * reducer places results by their calls, so their order does not matter. If several tasks write other messages at once,
+ * the run's checkpoints hold the whole history instead.
  */
 export class HistoryChannel extends DeltaChannel<BaseMessage[], unknown> {
   constructor() {

@@ -9,9 +9,9 @@ const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).
 /**
  * A view of a tool that ends when its function ends, even after an abort.
  *
- * LangChain's `tool` abandons a function as soon as its config's signal aborts, and drops what the function then
- * returns, up to `@langchain/core` 1.4.0 at least. It looks for the signal in the config that it gets, but completes the function's config from the
- * asynchronous context. So the signal is only in that context. A tool that was made another way is returned as it is.
+ * LangChain's `tool`, up to `@langchain/core` 1.4.0 at least, abandons a function as soon as its config's signal aborts,
+ * and drops what the function then returns. It looks for the signal in the config that it gets, but completes the
+ * function's config from the asynchronous context. So the signal is only in that context. A tool that was made another way is returned as it is.
  */
 export function patientTool<Tool extends object>(given: Tool): Tool {
   const call: unknown = Reflect.get(given, "_call");

@@ -15,7 +15,8 @@ const BEFORE_MODEL = /^(?:.*\.before_(?:agent|model)|model_request)$/;
 
 /**
  * Presents a saved checkpoint of the task's graph as the one that the run began on. Without an id, it is the latest.
- * LangGraph saves in the background, so it can also be the run's own. Undefined if the graph saves no checkpoints of its own.
+ * LangGraph saves in the background, so it can also be the run's own. Undefined if the graph saves no checkpoints of its
+ * own.
  */
 export async function savedCheckpoints(
   config: RunnableConfig,
