@@ -34,6 +34,20 @@ interface AnsweredThread {
   readonly isServed: boolean;
 }
 
+/** What an answer is held against. */
+interface Questions {
+  /** The ids of the questions that it names. */
+  readonly named: readonly string[];
+  /** The ids of the questions that it can answer. */
+  readonly open: readonly string[];
+  /** The ids that it names although no such question is open. */
+  readonly strange: readonly string[];
+  /** Whether the thread has gone on since the checkpoint that the run begins on. */
+  readonly isPassed: boolean;
+  /** Whether it may be meant for another question than the one that is open. */
+  readonly isUnnamed: boolean;
+}
+
 /**
  * The run's input, if its answer reaches a question. An answer that its thread has already, and has not acted on, is one
  * that is sent again after a crash: it continues the run. An answer that names no question is marked.
@@ -41,57 +55,86 @@ interface AnsweredThread {
  * @throws InvalidCommandError for an answer to a question that was answered, declined, or asked by another agent.
  * LangGraph would end the run silently.
  */
-export async function admitAnswer(
-  input: unknown,
-  { threadId, checkpointId, start, read, isServed }: AnsweredThread,
-): Promise<unknown> {
+export async function admitAnswer(input: unknown, thread: AnsweredThread): Promise<unknown> {
   if (!isCommand(input) || input.resume === undefined || input.resume === null) return input;
-  const thread = `the thread \`${threadId}\``;
-  const refuse = (what: string) => new InvalidCommandError(`Expected \`resume\` to ${what}`);
+  const { threadId, start, read } = thread;
   if (start === undefined)
-    throw new InvalidCommandError(`Nothing to resume: ${thread} has no interrupted run.`);
+    throw new InvalidCommandError(`Nothing to resume: the thread \`${threadId}\` has no interrupted run.`);
+  const questions = await findQuestions(input.resume, start, thread);
+  const answer = questions.isUnnamed ? marked(input) : input;
+  const hasOpen = questions.open.length > 0;
+  if (hasOpen && questions.strange.length === 0) {
+    assertAnswerable(input.resume, questions, start, thread);
+    return answer;
+  }
+  if (await isSentAgain(start, read, [answer, input], hasOpen)) return withoutAnswer(input);
+  throw hasOpen ? nameOpenOne(questions, threadId) : noneWaits(threadId);
+}
+
+async function findQuestions(
+  resume: unknown,
+  start: CheckpointTuple,
+  { threadId, checkpointId, read }: AnsweredThread,
+): Promise<Questions> {
   const latest =
     checkpointId === undefined
       ? start
       : await read?.({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
   const isPassed = latest !== undefined && latest.checkpoint.id !== start.checkpoint.id;
-  const open = isPassed ? interruptsAt(start) : openQuestions(start);
-  const ids = questionsNamed(input.resume);
-  const isUnnamed = checkpointId === undefined && ids.length === 0 && open.every(isApproval);
-  const answer = isUnnamed ? marked(input) : input;
-  const known = open.map(idOfInterrupt);
-  const strange = ids.filter((id) => !known.includes(id));
-  if (open.length > 0 && strange.length === 0) {
-    if (isPassed && !decidesAgain(input.resume, ids, start, isServed))
-      throw refuse(
-        `answer a question that waits, but ${thread} has gone on since this one: it was answered before, or a message ` +
-          "declined it. To decide otherwise in another branch, name the question by its id.",
-      );
-    const left = known.filter((id) => !ids.includes(id));
-    // What waits at a checkpoint that is not the latest would be seen by nobody.
-    if (isPassed && known.length > 1 && left.length > 0)
-      throw refuse(
-        `answer all questions of the checkpoint at once, because ${thread} has gone on from there. It lacks ` +
-          `${listWithOr(left.map((id) => `\`${id}\``))}.`,
-      );
-    if (asksHere(start)) return answer;
-    const nodes = listWithOr([...nodesToEnter(start), ...sentNodes(start)].map((node) => `\`${node}\``));
+  const interrupts = isPassed ? interruptsAt(start) : openQuestions(start);
+  const open = interrupts.map(idOfInterrupt);
+  const named = questionsNamed(resume);
+  const isUnnamed = checkpointId === undefined && named.length === 0 && interrupts.every(isApproval);
+  return { named, open, strange: named.filter((id) => !open.includes(id)), isPassed, isUnnamed };
+}
+
+/** @throws InvalidCommandError for an answer to questions that are open, but that this run cannot take. */
+function assertAnswerable(
+  resume: unknown,
+  { named, open, isPassed }: Questions,
+  start: CheckpointTuple,
+  { threadId, isServed }: AnsweredThread,
+): void {
+  const thread = `the thread \`${threadId}\``;
+  if (isPassed && !decidesAgain(resume, named, start, isServed))
     throw refuse(
-      `answer a question of this agent, but ${thread} waits in ${nodes} of another one. Answer it there, or send a ` +
-        "message, which declines the calls.",
+      `answer a question that waits, but ${thread} has gone on since this one: it was answered before, or a message ` +
+        "declined it. To decide otherwise in another branch, name the question by its id.",
     );
-  }
-  if (await isSentAgain(start, read, [answer, input], open.length > 0)) return withoutAnswer(input);
-  if (open.length === 0)
+  const left = open.filter((id) => !named.includes(id));
+  // What waits at a checkpoint that is not the latest would be seen by nobody.
+  if (isPassed && open.length > 1 && left.length > 0)
     throw refuse(
-      `answer a question, but ${thread} has none that waits. It was answered before, or a message declined it. ` +
-        "The state shows what waits, and the input `null` continues a run.",
+      `answer all questions of the checkpoint at once, because ${thread} has gone on from there. It lacks ` +
+        `${listWithOr(left.map(quoted))}.`,
     );
+  if (asksHere(start)) return;
+  const nodes = listWithOr([...nodesToEnter(start), ...sentNodes(start)].map(quoted));
   throw refuse(
-    `name a question that waits, but ${thread} waits for ${listWithOr(known.map((id) => `\`${id}\``))}, and not for ` +
-      `${listWithOr(strange.map((id) => `\`${id}\``))}: it was answered or declined before, or is of another thread.`,
+    `answer a question of this agent, but ${thread} waits in ${nodes} of another one. Answer it there, or send a ` +
+      "message, which declines the calls.",
   );
 }
+
+function noneWaits(threadId: string): InvalidCommandError {
+  return refuse(
+    `answer a question, but the thread \`${threadId}\` has none that waits. It was answered before, or a message ` +
+      "declined it. The state shows what waits, and the input `null` continues a run.",
+  );
+}
+
+function nameOpenOne({ open, strange }: Questions, threadId: string): InvalidCommandError {
+  return refuse(
+    `name a question that waits, but the thread \`${threadId}\` waits for ${listWithOr(open.map(quoted))}, and not ` +
+      `for ${listWithOr(strange.map(quoted))}: it was answered or declined before, or is of another thread.`,
+  );
+}
+
+function refuse(what: string): InvalidCommandError {
+  return new InvalidCommandError(`Expected \`resume\` to ${what}`);
+}
+
+const quoted = (name: string) => `\`${name}\``;
 
 /**
  * Whether an answer from the checkpoint of an earlier question is meant as another decision. Some chat UIs name the
