@@ -88,6 +88,7 @@ const RULES: Readonly<Record<keyof FinishOptions, Rule>> = {
  * @param threads What `unfinishedThreads` found, or some of it.
  * @returns One outcome per thread, in the order in which they end.
  * @throws InvalidSettingError for an unknown option, an unusable value, or an agent without this protection.
+ * @throws What `threads` throws, after the outcomes of the threads that it gave.
  * @example
  * ```ts
  * import { MemorySaver, RunControl } from "@langchain/langgraph";
@@ -155,13 +156,19 @@ async function* finishAll(
     running.delete(work);
     return outcome;
   };
+  let failure: { readonly error: unknown } | undefined;
   try {
-    for await (const thread of threads) {
-      if (signal?.aborted) break;
-      running.add(finishOne(agent, thread, options));
-      while (running.size >= concurrency) yield await next();
+    try {
+      for await (const thread of threads) {
+        if (signal?.aborted) break;
+        running.add(finishOne(agent, thread, options));
+        while (running.size >= concurrency) yield await next();
+      }
+    } catch (error) {
+      failure = { error };
     }
     while (running.size > 0) yield await next();
+    if (failure !== undefined) throw failure.error;
   } finally {
     await Promise.all(running);
   }

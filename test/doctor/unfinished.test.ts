@@ -258,6 +258,27 @@ describe("finishThreads", () => {
     ]);
   });
 
+  it("says what became of each thread before it throws what the list throws", async () => {
+    const { agent, repair } = await stopped("createAgent");
+    const found = await list(agent);
+    repair();
+    async function* broken() {
+      yield* found.slice(0, 2);
+      throw new Error("the database is gone");
+    }
+    const outcomes: FinishOutcome[] = [];
+    const finishing = (async () => {
+      for await (const outcome of finishThreads(agent, broken(), { concurrency: 3 })) outcomes.push(outcome);
+    })();
+    await expect(finishing).rejects.toThrow("the database is gone");
+    expect(outcomes.map(({ threadId }) => threadId).sort()).toEqual(
+      found
+        .slice(0, 2)
+        .map(({ threadId }) => threadId)
+        .sort(),
+    );
+  });
+
   const lockOf = (held: readonly string[], steps: string[]): Required<ThreadLock> => {
     const acquire = async (threadId: string) => {
       steps.push(`+${threadId}`);
