@@ -55,23 +55,19 @@ export async function askInFormat(
 ): Promise<ResponseInFormat> {
   if (plan === undefined)
     return { response: await askForStep(request, config), format: undefined, requests: 1 };
-  // A chat middleware can offer other tools than the graph's.
-  let hasTools = request.tools.length > 0;
-  const formatOf = (model: BaseChatModel) => activeFormat(plan, model, hasTools);
   const updates: ModelResponse["updates"][number][] = [];
   let asked: ModelRequest = {
     ...request,
     formatTools: formatTools(plan),
-    addFormat: (offer, model) => {
-      hasTools = offer.tools.length > 0;
-      return formatRequest(formatOf(model), model, offer);
-    },
+    addFormat: (offer, model) =>
+      formatRequest(activeFormat(plan, model, offer.tools.length > 0), model, offer),
   };
   for (let requests = 1; ; requests += 1) {
     const response = await askForStep(asked, config);
     updates.push(...response.updates);
     const { message, model, position } = response;
-    const format = formatOf(model);
+    // A chat middleware can have offered other tools than the graph's.
+    const format = activeFormat(plan, model, response.hasTools);
     const isLast = message === undefined || requests >= mostRequests || response.isTerminated;
     const fault = isLast || callsOf(message).length > 0 ? undefined : await faultOf(message, format);
     if (message === undefined || fault === undefined)

@@ -33,6 +33,10 @@ export interface ModelResponse extends ChatOutcome {
   readonly model: BaseChatModel;
   /** Its position. */
   readonly position: number;
+  /** Whether it was offered tools, besides those of a response format. */
+  readonly hasTools: boolean;
+  /** Whether it responded. Otherwise a chat middleware made the message. */
+  readonly hasResponded: boolean;
   readonly updates: readonly StateUpdate[];
 }
 
@@ -46,7 +50,16 @@ export async function askForStep(request: ModelRequest, config: Config): Promise
   const prepare = (form: InputForm) => prepareInput(history, { ...input, ...form }, request);
   const call = { request, prepare, parameters: {}, shown: new Set<string>(), settle: undefined };
   const { response, model, position } = await streamResponse(call, config);
-  return { message: response, isTerminated: false, toolChoice, model, position, updates: [] };
+  return {
+    message: response,
+    isTerminated: false,
+    toolChoice,
+    model,
+    position,
+    hasTools: request.tools.length > 0,
+    hasResponded: true,
+    updates: [],
+  };
 }
 
 async function askWithMiddleware(
@@ -76,9 +89,13 @@ async function askWithMiddleware(
   const discarded = new Set<string>();
   let { position } = models;
   let { toolChoice } = request;
+  let hasTools = request.tools.length > 0;
+  let hasResponded = false;
   const call: ModelCall = async (changed, settle) => {
     const { offered, choice } = offerOf(changed, request);
     toolChoice = choice;
+    hasTools = offered.tools.length > 0;
+    hasResponded = false;
     const left = parseMessages(changed.fields.messages);
     const added = addedTo(input.messages, left);
     const chain = changed.hasOwn("model") ? beginningWith(changed.fields.model, models) : models;
@@ -108,6 +125,7 @@ async function askWithMiddleware(
     // A middleware's model for one call says nothing about the run's own model.
     position = changed.hasOwn("model") ? models.position : answered.position;
     model = answered.model;
+    hasResponded = true;
     return answered.response;
   };
   const discard = async (response: AIMessage): Promise<void> => {
@@ -122,6 +140,8 @@ async function askWithMiddleware(
     ...(hook.hasOwn("tools") && { offered: hook.fields.tools.map(toolName) }),
     model,
     position,
+    hasTools,
+    hasResponded,
     updates: hook.updates,
   };
 }

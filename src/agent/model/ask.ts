@@ -170,7 +170,11 @@ async function responseFrom(
     { ...request, model, thread: history, shown, keepsShown: !isSummary, usage },
     config,
   );
-  let mark = (response: AIMessage): AIMessage => response;
+  let sent: { readonly input: FittedInput; readonly form: InputForm } | undefined;
+  const marked = (response: AIMessage): AIMessage =>
+    sent === undefined
+      ? response
+      : markReduced(response, sent.input, sent.form, { model, dialect, further, options });
   const guard: StreamGuardOptions = {
     ...usual,
     wants: isSummary ? "whole-text" : "response",
@@ -182,12 +186,12 @@ async function responseFrom(
       ((whole) => {
         usage.addResponse(whole);
         asked.isAsked = false;
-        return settle(mark(whole));
+        return settle(marked(whole));
       }),
   };
   const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
     usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
+    sent = { input, form };
     return askGuarded(offered, guard, marks.messages(messages), { ...more, ...config }, parameters);
   };
   if (!isSummary) tellClosedCalls(history, { model, dialect, onRepair }, config);
@@ -197,7 +201,7 @@ async function responseFrom(
   if (response === undefined || !isAIMessage(response) || isEmptyMessage(response))
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   if (settle === undefined) usage.addResponse(response);
-  return mark(response);
+  return marked(response);
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {

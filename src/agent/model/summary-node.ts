@@ -53,8 +53,7 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
   if ((summaryModel ?? maxToolCallsFromHistory ?? step.plan.formatPlan) !== undefined) return undefined;
   return async (isShown, question, maxFallbackAttempts, config) => {
     const usual = requestOf(step);
-    let isAsked = false;
-    const { message, isTerminated } = await askForStep(
+    const { message, hasResponded, isTerminated } = await askForStep(
       {
         ...usual,
         history: [...step.state.messages.filter(isShown), question],
@@ -63,7 +62,6 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
         further: NO_FURTHER_REQUESTS,
         toolChoice: "none",
         addFormat: (offer, model) => {
-          isAsked = true;
           const keepsChoice = usual.toolChoice === "auto" && cachesToolChoice(model);
           return keepsChoice ? { ...offer, toolChoice: "auto" } : offer;
         },
@@ -73,6 +71,6 @@ function askerInConversation(step: ModelStep): AskInConversation | undefined {
       config,
     );
     // If a middleware replaces the response, it is not a summary.
-    return isAsked && !isTerminated ? message : undefined;
+    return hasResponded && !isTerminated ? message : undefined;
   };
 }
