@@ -68,7 +68,7 @@ export function createToolsNode(plan: AgentPlan) {
     const { signal } = config;
     // LangGraph adds a listener for each task of the step, and Node warns about more than ten.
     if (signal !== undefined) setMaxListeners(0, signal);
-    const answered = run.limitCall(() => answerCall(task, plan, config));
+    const answered = run.limitCall(() => runCall(task, plan, config));
     const answering = untilAborted(answered, signal);
     run.running.add(task, answering, config);
     const update = await answering.catch((error: unknown) => {
@@ -87,7 +87,7 @@ export function createToolsNode(plan: AgentPlan) {
 }
 
 /** One call from start to end: its saved result or its arguments, its middleware, its tool, and its writes. */
-async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Promise<ToolsUpdate> {
+async function runCall(task: ToolTask, plan: AgentPlan, config: Config): Promise<ToolsUpdate> {
   // A call that waited because of `maxConcurrency` must not begin after its run was aborted.
   config.signal?.throwIfAborted();
   const { call, args, offered } = task;
@@ -128,7 +128,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   };
   // A copy, because the tool must not change the history.
   if (layers.length === 0) return write(await execute(structuredClone(args)));
-  return answerInMiddleware(task, { tool, execute, finalize }, config);
+  return runInsideMiddleware(task, { tool, execute, finalize }, config);
 }
 
 interface CallWork {
@@ -145,7 +145,7 @@ interface CallWork {
  *
  * @throws only LangGraph's own signals and the reason of the run's abort.
  */
-async function answerInMiddleware(
+async function runInsideMiddleware(
   task: ToolTask,
   { tool, execute, finalize }: CallWork,
   config: Config,

@@ -36,7 +36,7 @@ type PatchUpdate = AgentUpdate | PatchCommand | (AgentUpdate | PatchCommand)[];
 export function createPatchNode({ callPolicy, settings }: AgentPlan) {
   return async function patch(state: AgentState, config: LangGraphRunnableConfig): Promise<PatchUpdate> {
     const { inputs } = runOf(config);
-    const { runs, putsBack } = await findEndedRuns(inputs, config);
+    const { runs, putsBack } = await leftoversFor(inputs, config);
     const asksNext = inputs.given === undefined && !inputs.endsAfterInput;
     const asksAtOnce = asksNext && !(runs.length > 0 && (await hasSteered(settings, state, config)));
     const isClosed = ({ call, remains, isPending }: ExaminedCall): boolean => {
@@ -84,7 +84,7 @@ export function createPatchNode({ callPolicy, settings }: AgentPlan) {
  * What ended runs left. A graph that is a node without a memory of its own looks in its parent's thread, where those of
  * other histories can be too: only what belongs to a message that is still there is put back.
  */
-async function findEndedRuns(
+async function leftoversFor(
   inputs: RunInputs,
   config: LangGraphRunnableConfig,
 ): Promise<{ readonly runs: readonly Leftovers[]; readonly putsBack: "all" | "in-place" }> {

@@ -29,8 +29,8 @@ import {
 } from "../settings/response-format.js";
 import type { RunContext } from "../settings/run-context.js";
 import type { ToolChoice } from "../settings/tools.js";
-import type { FormatRequest, ModelRequest, Offer } from "./ask.js";
 import { askForStep, type ModelResponse } from "./ask-in-middleware.js";
+import type { FormatRequest, ModelRequest, Offer } from "./request.js";
 
 export interface ResponseInFormat {
   readonly response: ModelResponse;

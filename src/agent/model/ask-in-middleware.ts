@@ -22,7 +22,8 @@ import { runOf, scopeOf } from "../run/handle.js";
 import { dialectAt, type ModelChain } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
 import { checkOffered, readToolChoice, type ToolChoice, toolName } from "../settings/tools.js";
-import { type ModelRequest, prepareInput, type Settle, streamResponse } from "./ask.js";
+import { type Settle, streamResponse } from "./ask.js";
+import { type ModelRequest, prepareInput } from "./request.js";
 
 export interface ModelResponse extends ChatOutcome {
   /** The choice that was sent. A chat middleware may have changed it. */

@@ -44,9 +44,9 @@ import { type GivenMessages, noteFailure, runOf } from "../run/handle.js";
 import { type TakenMessages, takeMessages } from "../run/take-messages.js";
 import { withPosition } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
-import { requestOf } from "./ask.js";
 import { askInFormat, type ResponseInFormat, settleResponse, tellIfMissing } from "./ask-in-format.js";
 import type { ModelResponse } from "./ask-in-middleware.js";
+import { requestOf } from "./request.js";
 
 type Config = LangGraphRunnableConfig<RunContext>;
 type ModelCommand = Command<unknown, AgentUpdate, "model" | "summarize" | "approve" | "tools" | typeof END>;

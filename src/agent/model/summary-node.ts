@@ -9,8 +9,8 @@ import { type AgentPlan, type ModelStep, planStep } from "../plan.js";
 import { runOf } from "../run/handle.js";
 import { makeModel } from "../settings/models.js";
 import type { RunContext } from "../settings/run-context.js";
-import { requestOf } from "./ask.js";
 import { askForStep } from "./ask-in-middleware.js";
+import { requestOf } from "./request.js";
 
 export function createSummarizeNode(plan: AgentPlan) {
   const { summaryModel, summaryLanguage, createModel } = plan.settings;

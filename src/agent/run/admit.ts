@@ -52,7 +52,8 @@ export interface AgentRun<Chunk> extends RunStart, Pick<RunInputs, "tally"> {
 /** A run that can begin. */
 export interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "given" | "structuredResponse"> {
   readonly isSubgraph: boolean;
-  readonly settings: RunContext;
+  /** The settings that it has chosen. */
+  readonly chosen: RunContext;
   /** The context's own keys, and what a parent graph passes. It reaches the tools whole. */
   readonly ownContext: Readonly<Record<string, unknown>>;
   /** Events about the graph and the input, until the first pass takes them. */
@@ -74,7 +75,7 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
   const answered = await readAnswer(run, input, isSubgraph);
   const isRetry = await isSentAgain(run, input, { ...sent, messages: words ?? sent.messages });
   const maxConcurrency = readMaxConcurrency(options);
-  const settings = planRun(plan, options.context, isSubgraph);
+  const chosen = planRun(plan, options.context, isSubgraph);
   const namesCheckpoint = !isSubgraph && isCheckpointNamed(options);
   const inherited = isSubgraph ? withoutSettings(options.context ?? {}) : {};
   return {
@@ -84,7 +85,7 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
     input: isRetry ? null : answered,
     events: [...run.startEvents, ...admitted.events],
     isSubgraph,
-    settings,
+    chosen,
     ownContext: { ...inherited, ...(await plan.ownContext.read(options.context)) },
     maxConcurrency,
     bag: { metadata: {} },

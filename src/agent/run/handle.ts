@@ -118,14 +118,14 @@ export function noteFailure(error: unknown, config: RunnableConfig): void {
 }
 
 /** What a call wrote, with its task and that task's config. */
-export interface AnsweredCall {
+export interface ReturnedCall {
   readonly task: ToolTask;
   readonly config: RunnableConfig;
   readonly update: ToolsUpdate;
 }
 
 /** The result in a call's writes, and what it wrote to the state's own keys. */
-export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
+export function lateResultIn({ task: { call }, update, config }: ReturnedCall) {
   return {
     result: resultIn(update, call.id),
     values: ownValuesOf(update, isKeyOf(runOf(config).inputs.ownState)),
@@ -136,7 +136,7 @@ export function lateResultIn({ task: { call }, update, config }: AnsweredCall) {
 class RunningCalls {
   /** The superstep of the calls; undefined before the first one. */
   step: number | undefined;
-  #calls: Promise<AnsweredCall>[] = [];
+  #calls: Promise<ReturnedCall>[] = [];
 
   add(task: ToolTask, update: Promise<ToolsUpdate>, config: RunnableConfig): void {
     const step = superstepOf(config);
@@ -148,7 +148,7 @@ class RunningCalls {
   }
 
   /** The writes of all the superstep's calls that returned. Resolves when the last one has ended. */
-  async settled(): Promise<AnsweredCall[]> {
+  async settled(): Promise<ReturnedCall[]> {
     // LangGraph begins all tasks of a superstep in one turn of the event loop.
     await new Promise((resolve) => setTimeout(resolve));
     const outcomes = await Promise.allSettled(this.#calls);

@@ -38,15 +38,15 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
   const hook = agentHook(await middlewareScope(run, passes), {
     stream: run.isStreamed,
     messages: messagesOfInput(input),
-    options: { ...run.settings },
+    options: { ...run.chosen },
   });
-  const chosen = () => planRun(plan, hook.fields.options, isSubgraph);
+  const readChosen = () => planRun(plan, hook.fields.options, isSubgraph);
   /** The result that is stored in the thread. */
   let last: BaseMessage | undefined;
   const core = async (): Promise<void> => {
     const { history, interrupts, failure } = await passes.start({
       input: withMessages(input, hook.fields.messages),
-      settings: chosen(),
+      chosen: readChosen(),
     });
     last = resultOfRun(history?.at(-1));
     // A copy, so that a middleware's changes are noticed.
@@ -66,7 +66,7 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
       input: isCommand(input)
         ? { ...readUpdate(input.update), messages }
         : withMessages(input ?? {}, messages),
-      settings: chosen(),
+      chosen: readChosen(),
       given: { kind: "response", messages: result === undefined ? [] : [result] },
     });
   if (result === undefined || isSameMessage(result, last)) return record;
@@ -75,7 +75,7 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
   const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
   return passes.start({
     input: { messages: keepsHistory ? [] : (record.history ?? messages) },
-    settings: run.settings,
+    chosen: run.chosen,
     options: followingOptions(options),
     given: { kind: "correction", messages: correctionOf(last, result) },
     structuredResponse: plan.formatPlan && record.structuredResponse,
@@ -135,7 +135,7 @@ class Passes<Chunk> {
 
 /** What the middleware reads of the run, and where it writes. */
 async function middlewareScope<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunScope> {
-  const { plan, options, settings, isSubgraph, bag } = run;
+  const { plan, options, chosen, isSubgraph, bag } = run;
   const thread = await run.readThread?.();
   const parentWriter: unknown = Reflect.get(options, "writer");
   return {
@@ -143,7 +143,7 @@ async function middlewareScope<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Ch
     threadId: threadIdOf(options),
     signal: options.signal,
     stateKeys: [],
-    context: { ...run.ownContext, ...settings },
+    context: { ...run.ownContext, ...chosen },
     store: run.store,
     readState: () => ({
       messages: [],

@@ -1,6 +1,6 @@
 /** One pass through the graph: what its nodes share, and what is left to do after the last chunk. */
 
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEvents } from "node:timers/promises";
 import { isCommand } from "@langchain/langgraph";
 import { InvalidMessageError, isTetherError, type ThreadConflictError } from "../../errors.js";
 import { publishRepairs } from "../../history/reducer/paired-messages.js";
@@ -24,7 +24,8 @@ import { lateResultIn, RunHandle, type RunInputs } from "./handle.js";
 
 /** What a pass starts with. */
 export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredResponse"> {
-  readonly settings: RunContext;
+  /** What the run has chosen. */
+  readonly chosen: RunContext;
   /** @default the options of the run */
   readonly options?: RunConfig;
 }
@@ -36,7 +37,7 @@ export interface Pass extends Pick<RunInputs, "input" | "given" | "structuredRes
  */
 export function startPass<Chunk>(
   run: AdmittedRun<Chunk>,
-  { input, settings, options = run.options, given, structuredResponse }: Pass,
+  { input, chosen, options = run.options, given, structuredResponse }: Pass,
 ) {
   const { plan, watched } = run;
   watched.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
@@ -50,7 +51,7 @@ export function startPass<Chunk>(
   const chunks = run.stream(input, {
     ...inner,
     metadata: withGraphType(inner.metadata, run.isSubgraph),
-    context: { ...run.ownContext, ...settings },
+    context: { ...run.ownContext, ...chosen },
     configurable: { ...inner.configurable, ...handle.toConfigurable() },
   });
   return { record, ended: untilSaved(run, chunks, handle) };
@@ -99,7 +100,7 @@ async function passOn<Chunk>(
     questions.note(chunk);
     reader.give(chunk);
     // The graph can end before the first chunk is read.
-    if (mustBeRead) await turn();
+    if (mustBeRead) await yieldToEvents();
     mustBeRead = false;
   }
   const repeated = isSubgraph ? undefined : questions.repeated();

@@ -61,8 +61,8 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
 async function execute<Chunk>(run: AgentRun<Chunk>) {
   const admitted = await admit(run);
   if (run.middleware.agent.length > 0) return runInMiddleware(admitted);
-  const { input, settings } = admitted;
-  const { record, ended } = startPass(admitted, { input, settings });
+  const { input, chosen } = admitted;
+  const { record, ended } = startPass(admitted, { input, chosen });
   await ended;
   if (record.failure !== undefined) throw record.failure.error;
   return record;

@@ -1,4 +1,4 @@
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as yieldToEvents } from "node:timers/promises";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
@@ -91,7 +91,7 @@ export async function beginMemory(config: RunnableConfig): Promise<void> {
   const shared = madeOnce(sharedSupersteps, saver, () => new Set<string>());
   if (isUsedByOther(saver, superstep, own)) keepLast(shared.add(superstep));
   // The parent begins all of them in one turn of the event loop.
-  await turn();
+  await yieldToEvents();
 }
 
 /** The superstep of the parent in which a task's graph uses its own memory. */

@@ -4,7 +4,7 @@
  */
 
 import { AsyncLocalStorage } from "node:async_hooks";
-import { setTimeout as delay, setImmediate as turn } from "node:timers/promises";
+import { setTimeout as delay, setImmediate as yieldToEvents } from "node:timers/promises";
 import { types } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
@@ -217,7 +217,7 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     const [config] = given;
     const waits = insideWrite.getStore() === undefined;
     // LangGraph begins the next write of a run when one has ended, and its last one after the abort.
-    if (waits && config.configurable?.["checkpoint_id"] === undefined) await turn();
+    if (waits && config.configurable?.["checkpoint_id"] === undefined) await yieldToEvents();
     const thread = threadIn(threads, config);
     // A run that begins has saved nothing yet.
     if (isOfRun(config)) thread.failure = undefined;
@@ -248,7 +248,7 @@ async function allEnded({ pending }: Thread, { configurable }: RunnableConfig): 
   const since = performance.now();
   while (pending.areSome && performance.now() - since < LONGEST_WAIT) {
     await pending.endedInTime(configurable?.["thread_id"]);
-    await turn();
+    await yieldToEvents();
   }
 }
 
