@@ -1,7 +1,7 @@
 /** The findings of a thread. */
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import { type Call, callsOf, isAIMessage } from "../history/call.js";
+import { callsOf, isAIMessage } from "../history/call.js";
 import type { Group } from "../history/group.js";
 import { measureInput } from "../history/measure.js";
 import { callIdOf, isResult } from "../history/result.js";
@@ -360,13 +360,13 @@ function pairingFindings(
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),
     ...[...misplaced].map(ofResult("misplaced")),
-    ...duplicateCalls(list).map(({ message, ...call }) => {
-      const fields = about(message, call, ["duplicate-call-id", "duplicate-result"]);
-      const evidence = `Two calls of one response have the id \`${call.id}\`.`;
-      return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
-    }),
-    // Most providers accept an id again in a later turn, and some models reuse ids by design.
-    ...reusedCalls(list).map(({ message, ...call }) => {
+    ...repeatedCalls(list).map(({ message, isOfMessage, ...call }) => {
+      if (isOfMessage) {
+        const fields = about(message, call, ["duplicate-call-id", "duplicate-result"]);
+        const evidence = `Two calls of one response have the id \`${call.id}\`.`;
+        return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
+      }
+      // Most providers accept an id again in a later turn, and some models reuse ids by design.
       const fields = about(message, call, ["repeated-call-id"]);
       const severity = fields.providerSays === null ? "info" : "error";
       const evidence = `The call${of(call.name)} has the id of an earlier call.`;
@@ -442,36 +442,17 @@ function openCallFindings(
   return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
-/** Calls with an id that an earlier message's call has. */
-function reusedCalls({ messages }: Examination["list"]) {
-  const met = new Set<string>();
-  return messages.flatMap(({ message }) => {
-    const { distinct } = callsById(message);
-    const reused = distinct.filter(({ id }) => met.has(id));
-    for (const { id } of distinct) met.add(id);
-    return reused.map(({ id, name }) => ({ message, id, name }));
-  });
-}
-
-/** Calls with an id that an earlier call in the same message has. */
-function duplicateCalls({ messages }: Examination["list"]) {
+/** Calls with the id of an earlier call: one of the same message, or one of a message before it. */
+function repeatedCalls({ messages }: Examination["list"]) {
+  /** For each id, the latest message with such a call. */
+  const met = new Map<string, BaseMessage>();
   return messages.flatMap(({ message }) =>
-    callsById(message).others.map(({ id, name }) => ({ message, id, name })),
+    callsOf(message).flatMap(({ id, name }) => {
+      const former = id === "" ? undefined : met.get(id);
+      met.set(id, message);
+      return former === undefined ? [] : [{ message, id, name, isOfMessage: former === message }];
+    }),
   );
-}
-
-/** The first call of each id, and the others. */
-function callsById(message: BaseMessage): {
-  readonly distinct: readonly Call[];
-  readonly others: readonly Call[];
-} {
-  const calls = callsOf(message).filter(({ id }) => id !== "");
-  const met = new Set<string>();
-  const isFirst = calls.map(({ id }) => !met.has(id) && met.add(id) !== undefined);
-  return {
-    distinct: calls.filter((_, place) => isFirst[place]),
-    others: calls.filter((_, place) => !isFirst[place]),
-  };
 }
 
 function of(tool: string | undefined): string {
