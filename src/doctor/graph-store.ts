@@ -74,9 +74,9 @@ import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";
-import { listsIn } from "./message-lists.js";
 import {
   ASKING_NODE,
+  listsIn,
   nodesBeforeModel,
   openTasksOf,
   ranBeforeModel,
@@ -88,6 +88,7 @@ import {
   type EndedRun,
   errorText,
   type FoundThread,
+  NOTHING_LEFT,
   type StepSelection,
   type StoredThread,
   selectThreads,
@@ -407,7 +408,7 @@ async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnaps
   const { channel_values, channel_versions } = tuple.checkpoint;
   const stored = Object.entries(channel_values).map(([name, value]) => [name, unwrapped(value)]);
   const values = pickFields({ ...Object(shown?.values), ...Object.fromEntries(stored) }, isOwnChannel);
-  const lists = listsIn(await listAt(opened, tuple), values);
+  const lists = listsIn({ ...values, [MESSAGES]: await listAt(opened, tuple) });
   if (lists.messages !== undefined || opened.graph !== undefined) return lists;
   // Without the graph, nothing tells which channel stores only what was added.
   const unread = Object.keys(channel_versions).filter((name) => isOwnChannel(name) && !(name in values));
@@ -417,18 +418,14 @@ async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnaps
       await readDelta(opened.saver, tuple.config, undefined, name).catch(() => undefined),
     ]),
   );
-  return listsIn(undefined, { ...values, ...Object.fromEntries(added) });
+  return listsIn({ ...values, ...Object.fromEntries(added) });
 }
 
-/** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
-async function listAt(
-  opened: Opened,
-  { checkpoint, config }: CheckpointTuple,
-): Promise<readonly unknown[] | undefined> {
+/** A checkpoint's list, without its tasks' writes. */
+async function listAt(opened: Opened, { checkpoint, config }: CheckpointTuple): Promise<unknown> {
   const stored = checkpoint.channel_values[MESSAGES];
   const isDelta = stored === undefined && MESSAGES in checkpoint.channel_versions;
-  const list = isDelta ? await deltaAt(opened, config) : unwrapped(stored);
-  return Array.isArray(list) ? list : undefined;
+  return isDelta ? deltaAt(opened, config) : unwrapped(stored);
 }
 
 /**
@@ -589,14 +586,14 @@ async function findEndedRuns(
     const { history, interrupts, nodes, noted, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
     const otherChannels = [...writtenTo].filter(isOwnChannel);
-    const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
+    const run = { ...NOTHING_LEFT, checkpointId: left.checkpointId, headId, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What a state update took over may be gone again, for example after an undo.
       { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, noted, unstarted, nodes },
       // LangGraph drops these: only the next run with input puts them back.
-      { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
+      { ...run, written: kept([...shown, ...lost]) },
     ];
     // A repair closes a call with a placeholder that names the checkpoint.
     const hasOpenCall = headId !== undefined && wanted.has(headId);
@@ -607,21 +604,11 @@ async function findEndedRuns(
     const { config } = latest;
     const sent = await opened.saver.getTuple({ configurable: { ...config.configurable, checkpoint_id: id } });
     const late = sent === undefined ? [] : diaryOf(sent).results;
-    if (late.length > 0) found.unshift({ ...NOTHING_ELSE, ...OF_A_PLACEHOLDER, checkpointId: id, late });
+    // The run after this checkpoint has reported what else there was.
+    if (late.length > 0) found.unshift({ ...NOTHING_LEFT, checkpointId: id, late });
   }
   return found;
 }
-
-const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
-
-/** The run after this checkpoint has reported what else there was. */
-const OF_A_PLACEHOLDER = {
-  history: [],
-  written: [],
-  headId: undefined,
-  removed: new Set<string>(),
-  otherChannels: [],
-} as const;
 
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);

@@ -249,6 +249,20 @@ export interface EndedRun {
   readonly otherChannels: readonly string[];
 }
 
+/** An ended run that has left nothing. */
+export const NOTHING_LEFT = {
+  fate: "discarded",
+  history: [],
+  written: [],
+  interrupts: [],
+  nodes: [],
+  unstarted: [],
+  late: [],
+  headId: undefined,
+  removed: new Set<string>(),
+  otherChannels: [],
+} as const satisfies Omit<EndedRun, "checkpointId">;
+
 /** A task of the latest checkpoint that has not finished. */
 export interface OpenTask {
   readonly id: string;

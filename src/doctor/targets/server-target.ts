@@ -14,8 +14,8 @@ import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
-import { listsIn } from "../message-lists.js";
 import {
+  listsIn,
   messagesInState,
   nodesBeforeModel,
   repairedBy,
@@ -378,8 +378,6 @@ function mayLackResults(state: ShownState): boolean {
 
 function toStep(state: ThreadState<unknown>): ThreadStep[] {
   const { checkpoint, parent_checkpoint, created_at, metadata, values, next = [], tasks } = state;
-  const { messages: own, ...others } = Object(values);
-  const { messages } = listsIn(Array.isArray(own) ? own : undefined, others);
   if (checkpoint?.checkpoint_id == null) return [];
   return [
     {
@@ -387,7 +385,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
       parentId: parent_checkpoint?.checkpoint_id ?? undefined,
       createdAt: created_at ?? undefined,
       metadata: metadata ?? {},
-      messages,
+      messages: listsIn(values).messages,
       next,
       tasks: stepTasksOf(tasks),
     },
