@@ -14,7 +14,7 @@ import { ruleNamed } from "../providers/rules/rules.js";
 import { type Violation, validateHistory } from "../providers/rules/validate-history.js";
 import { DIALECT_NAMES, dialectNamed } from "../providers/table/dialects.js";
 import { countFrom, oneOf, type Rules } from "../shared/check-settings.js";
-import { shortened } from "../shared/text.js";
+import { listStart, shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
@@ -94,13 +94,8 @@ export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boo
   !namespace.includes(":");
 
 /** One verdict for a thread and the states that its subgraphs keep. */
-export function reportWith(
-  report: ThreadReport,
-  subgraphs: readonly StoredThread[],
-  options: DiagnoseOptions = {},
-): ThreadReport {
-  const reports = subgraphs.map((thread) => reportOn(thread, options));
-  const findings = reports.flatMap((one) =>
+export function reportWith(report: ThreadReport, subgraphs: readonly ThreadReport[]): ThreadReport {
+  const findings = subgraphs.flatMap((one) =>
     one.findings
       .filter(
         ({ severity, code }) =>
@@ -113,7 +108,7 @@ export function reportWith(
         fixes: [],
       })),
   );
-  const outcome = worstOutcome(report.outcome, ...reports.map((one) => one.outcome));
+  const outcome = worstOutcome(report.outcome, ...subgraphs.map((one) => one.outcome));
   return { ...report, outcome, findings: [...report.findings, ...findings] };
 }
 
@@ -291,11 +286,10 @@ function asOfNodes(
 }
 
 function unknownSender(nodes: readonly string[]): string {
-  const names = nodes.slice(0, MOST_NODES).map((name) => `\`${name}\``);
-  const all = nodes.length > names.length ? [...names, "…"] : names;
+  const names = nodes.map((name) => `\`${name}\``);
   return nodes.length === 0
     ? "Which agent runs the thread is not known, so it is not known what is sent."
-    : `What these nodes do about it before a model is asked is not known: ${all.join(", ")}.`;
+    : `What these nodes do about it before a model is asked is not known: ${listStart(names, MOST_NODES)}.`;
 }
 
 const MOST_NODES = 5;

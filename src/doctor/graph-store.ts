@@ -28,7 +28,7 @@ import {
   text,
 } from "../shared/check-settings.js";
 import { safely } from "../shared/json.js";
-import { amount } from "../shared/text.js";
+import { spanText } from "../shared/text.js";
 import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
@@ -378,11 +378,9 @@ function youngText(
   // The clock of another machine can be ahead.
   const age = Math.max(0, now() - Date.parse(ts));
   if (!(age < quietMs)) return undefined;
-  const seconds = Math.round(age / 1000);
-  const old = seconds < 120 ? amount(seconds, "second") : amount(Math.round(seconds / 60), "minute");
   const names = [...new Set(nodes)].filter((name) => !name.startsWith("__")).map((name) => `\`${name}\``);
   const place = names.length === 0 ? "leads to more work" : `waits in ${names.join(" and ")}`;
-  return `The latest checkpoint is ${old} old and ${place}: a run may be going on.`;
+  return `The latest checkpoint is ${spanText(age)} old and ${place}: a run may be going on.`;
 }
 
 /** @param own What the thread's own graph makes of it, or why it fails. */

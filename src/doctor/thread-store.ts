@@ -33,12 +33,9 @@ export interface ThreadSelection {
 }
 
 /** A thread or subgraph as its place lists it, without its messages. What the place does not tell selects nothing. */
-export interface FoundThread extends ThreadRef {
+export interface FoundThread extends ThreadRef, Omit<ListedThread, "status"> {
   /** When it was changed last, in milliseconds. */
   readonly changedAt?: number | undefined;
-  /** When it was made, in milliseconds. */
-  readonly createdAt?: number | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The threads that a selection names. A subgraph belongs to its thread, and does not count. */

@@ -1,7 +1,7 @@
 /** `doctor`: reads threads and says what is wrong with them. It never writes. */
 
 import type { Command } from "commander";
-import { amount, count, printableLine } from "../../shared/text.js";
+import { amount, count, listStart } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
@@ -11,7 +11,7 @@ import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, quietMsOf, typedRepair, typedThreads } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { excerptsOf, nextCommand, wrapText } from "./text.js";
+import { entryText, excerptsOf, nextCommand, wrapText } from "./text.js";
 
 /** Whether `repair` does it. */
 const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "wait";
@@ -179,11 +179,11 @@ function threadPrinter() {
   return ({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string => {
     if (!findings.some(isWorthALine)) return "";
     const worst = ORDER.find((severity) => findings.some((found) => found.severity === severity)) ?? "info";
-    const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
+    const name = namespace === "" ? threadId : `${threadId} · ${namespace}`;
     const groups = new Map<FindingCode, PrintedFinding[]>();
     for (const finding of findings) addToList(groups, finding.code, finding);
     const lines = [...groups].flatMap(([code, group]) => groupLines(code, group, isNew));
-    return `${[`  ${MARKS[worst]} ${name}`, ...lines].join("\n")}\n`;
+    return entryText(MARKS[worst], name, lines);
   };
 }
 
@@ -214,8 +214,7 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
   if (kind === "content" || kind === "order") return `${amount(findings.length, "message")} against ${code}`;
   if (kind !== "pairing" && code !== "state/pending-result") return name;
   const tools = [...new Set(findings.flatMap(({ tool }) => tool || []))];
-  const named =
-    tools.length === 0 ? "" : ` (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`;
+  const named = tools.length === 0 ? "" : ` (${listStart(tools, 5)})`;
   return `${amount(findings.length, name)}${named}`;
 }
 

@@ -1,13 +1,13 @@
 /** `unfinished`: lists the threads that their last run left unfinished. It never writes. */
 
 import type { Command } from "commander";
-import { amount, count, printableLine } from "../../shared/text.js";
+import { amount, count, printableLine, spanText } from "../../shared/text.js";
 import { withTarget } from "../targets/targets.js";
 import { askedTools, type UnfinishedThread, unfinishedIn } from "../unfinished.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, quietMsOf } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { wrapText } from "./text.js";
+import { entryText, wrapText } from "./text.js";
 
 export async function runUnfinished(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
@@ -75,7 +75,7 @@ const OUTCOMES = {
 function threadText(thread: UnfinishedThread, now: number): string {
   const { threadId, kind, evidence, nodes, calls, updatedAt, otherGraph } = thread;
   const { mark, words } = KINDS[kind];
-  const age = updatedAt === null ? "" : ` · ${ageText(now - Date.parse(updatedAt))}`;
+  const age = updatedAt === null ? "" : ` · ${spanText(now - Date.parse(updatedAt))} ago`;
   const tools = askedTools(thread);
   const asks = tools.length === 0 ? "" : ` (${tools.join(", ")})`;
   const lines = [
@@ -84,14 +84,5 @@ function threadText(thread: UnfinishedThread, now: number): string {
     ...calls.map(({ tool, callId, outcome }) => `${tool} (${callId}): ${OUTCOMES[outcome]}`),
   ];
   const shown = lines.filter((line) => line !== "").map((line) => wrapText(printableLine(line), "      "));
-  return `${[`  ${mark} ${printableLine(threadId)} · ${words}${asks}${age}`, ...shown].join("\n")}\n`;
-}
-
-function ageText(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  if (seconds < 120) return `${seconds} s ago`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 120) return `${minutes} min ago`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${hours} h ago` : `${Math.round(hours / 24)} days ago`;
+  return entryText(mark, `${threadId} · ${words}${asks}${age}`, shown);
 }

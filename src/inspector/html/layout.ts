@@ -1,7 +1,7 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { amount, printableLine, shortened } from "../../shared/text.js";
+import { amount, count, printableLine, shortened, spanText } from "../../shared/text.js";
 import type { ListView } from "../view/read-threads.js";
 import { html, Markup } from "./markup.js";
 
@@ -264,9 +264,13 @@ export const statusChip = (status: string, knowsRuns: boolean): Markup =>
 export const options = (names: readonly string[], chosen: string | undefined): readonly Markup[] =>
   names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
 
-/** With commas between them. */
-export const joined = (parts: readonly Markup[]): readonly Markup[] =>
-  parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
+/** With commas between them. @param last What is before the last one. */
+export const joined = (parts: readonly (Markup | string)[], last = ", "): readonly Markup[] =>
+  parts.map((part, index) => html`${index > 0 && (index === parts.length - 1 ? last : ", ")}${part}`);
+
+/** The first of them, and how many more there are. */
+export const joinedFirst = (parts: readonly (Markup | string)[], most: number): Markup =>
+  html`${joined(parts.slice(0, most))}${parts.length > most && ` and ${count(parts.length - most)} more`}`;
 
 /** Texts of the library have code between backticks. */
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
@@ -342,17 +346,9 @@ function queryText(query: object): string {
 
 const LONGEST_SENTENCE = 1_000;
 
-const UNITS = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-
-/** `2 minutes ago`. */
-function ago(milliseconds: number): string {
-  const [unit, length] = UNITS.find(([, least]) => milliseconds >= least) ?? [];
-  return unit === undefined ? "just now" : `${amount(Math.floor(milliseconds / length), unit)} ago`;
-}
+/** `2 minutes ago`. A page that follows a run does not change each second. */
+const ago = (milliseconds: number): string =>
+  milliseconds < 60_000 ? "just now" : `${spanText(milliseconds)} ago`;
 
 const sizes = new Intl.NumberFormat("en", {
   notation: "compact",

@@ -4,7 +4,7 @@ import { type ListView, THREAD_STATUSES, TRAITS } from "../view/read-threads.js"
 import {
   chip,
   codeSpans,
-  joined,
+  joinedFirst,
   layout,
   listJsonLink,
   listLink,
@@ -91,13 +91,11 @@ function line(
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   const codes = new Set(findings.flatMap(({ code, severity }) => (severity === "info" ? [] : code)));
-  const links = [...codes]
-    .slice(0, MOST_CODES)
-    .map((code) => html`<a href="${link({ has: code })}">${code}</a>`);
+  const links = [...codes].map((code) => html`<a href="${link({ has: code })}">${code}</a>`);
   return html`<tr>
 <th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title !== "" && html`<span class="mono">${threadId}</span>`}${graph !== "" && html`<a class="small" href="${link({ graph })}"><bdi>${graph}</bdi></a>`}</th>
 <td data-label="Status">${statusChip(status, knowsRuns)}${stopped !== null && chip("stopped early", "warning")}</td>
-<td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}${links.length > 0 && html`<span class="small codes">${joined(links)}${codes.size > MOST_CODES && ` and ${codes.size - MOST_CODES} more`}</span>`}</td>
+<td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}${links.length > 0 && html`<span class="small codes">${joinedFirst(links, MOST_CODES)}</span>`}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
 <td data-label="Tokens" class="number">${tokens > 0 ? count(tokens) : html`<span class="soft small">unknown</span>`}</td>
 <td data-label="Changed" class="small">${time(updatedAt, now)}</td>

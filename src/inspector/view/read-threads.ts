@@ -99,8 +99,11 @@ export async function readThread(
   const below = await readSubgraphs(store, [threadId], () => true);
   const isThere = namespace === "" || below.some((one) => one.namespace === namespace);
   if (!isThere) throw refusal(404);
-  // Only what a subgraph keeps can make a later request of the thread fail.
-  const subgraphs = namespace === "" ? below.filter(isKeptState) : [];
+  const subgraphs = below.map((one) => ({
+    namespace: one.namespace,
+    isKept: isKeptState(one),
+    report: reportOn(one, { dialect }),
+  }));
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
@@ -126,7 +129,9 @@ export async function readThread(
   const thread: StoredThread = { ...stored, repairedBy: isOurs || !isMade ? repairedBy : "middleware" };
   const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const own = reportOn(stored, { dialect });
-  const report = reportWith(own, subgraphs, { dialect });
+  // Only what a subgraph keeps can make a later request of the thread fail.
+  const kept = subgraphs.flatMap((one) => (namespace === "" && one.isKept ? one.report : []));
+  const report = reportWith(own, kept);
   const reportOfStep = (one: ThreadStep) =>
     one.checkpointId === newest?.checkpointId ? own : reportOnStep(one, stored);
   const steps = withBranches(all.map((one) => stepOf(one, after(one), worthOf(reportOfStep(one)))));
@@ -161,11 +166,7 @@ export async function readThread(
     /** The namespace of the shown state. */
     namespace,
     /** The states of subgraphs, with their verdicts. */
-    subgraphs: below.map((one) => ({
-      namespace: one.namespace,
-      isKept: isKeptState(one),
-      report: reportOn(one, { dialect }),
-    })),
+    subgraphs,
     /** How many runs wait for the thread on its server. */
     queued: (await store.queuedRuns?.(ref)) ?? 0,
     channel: stored.channel ?? "messages",
@@ -468,7 +469,7 @@ export async function readListView(store: ThreadStore, question: ListQuestion) {
         stopped: stoppedIn(stored, store) ?? null,
         report: reportWith(
           reportOn(stored),
-          subgraphs.filter((one) => one.threadId === threadId),
+          subgraphs.flatMap((one) => (one.threadId === threadId ? reportOn(one) : [])),
         ),
       };
     }),

@@ -10,7 +10,7 @@ import { isResult } from "../../history/result.js";
 import { coverageOf, isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/contract/author.js";
 import { parseJson } from "../../shared/json.js";
-import { amount, printableLine, shortened } from "../../shared/text.js";
+import { amount, oneLine, printableLine } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
 import { messagesOfList, nameIn } from "./message-view.js";
@@ -98,8 +98,7 @@ const named = (names: readonly unknown[]): string =>
 
 function titleOfStep(stored: ThreadStep, response: AIMessage | undefined): string {
   const written = writtenIn(stored);
-  const quoted = (message: BaseMessage) =>
-    printableLine(shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  const quoted = (message: BaseMessage) => printableLine(oneLine(contentText(message), LONGEST_TITLE));
   if (response !== undefined) {
     const calls = callsOf(response);
     return calls.length > 0

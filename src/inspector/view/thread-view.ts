@@ -33,11 +33,8 @@ export function viewThread(
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
-  const explanation = !isAsked
-    ? unasked(history)
-    : read.isMade
-      ? explainPrepared(history, form.options)
-      : sentAsStored(history);
+  const explanation =
+    isAsked && read.isMade ? explainPrepared(history, form.options) : sentAsStored(history, isAsked);
   const { input } = explanation;
   const difference = isAsked && before !== undefined ? differenceTo(before, input) : undefined;
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
@@ -112,15 +109,16 @@ function refusedMedia(
   return [];
 }
 
-function unasked(history: readonly BaseMessage[]): InputExplanation {
-  const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;
-  return { input: [], stored: history.map(({ id }, index) => ({ ...told, index, id })), added: [] };
-}
-
-function sentAsStored(history: readonly BaseMessage[]): InputExplanation {
+/** What is sent if this library makes no request: everything, or nothing. */
+function sentAsStored(history: readonly BaseMessage[], isAsked: boolean): InputExplanation {
   const told = { fate: "sent", reasons: [] } as const;
-  const stored = history.map(({ id }, index) => ({ ...told, index, inputIndexes: [index], id }));
-  return { input: [...history], stored, added: [] };
+  const stored = history.map(({ id }, index) => ({
+    ...told,
+    index,
+    inputIndexes: isAsked ? [index] : [],
+    id,
+  }));
+  return { input: isAsked ? [...history] : [], stored, added: [] };
 }
 
 /** How many rows a page has. */
