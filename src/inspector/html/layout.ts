@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { amount, count, printableLine, shortened, spanText } from "../../shared/text.js";
-import type { ListView } from "../view/read-threads.js";
+import type { ListQuery, ThreadQuery } from "../view/query.js";
 import { html, Markup } from "./markup.js";
 
 /*
@@ -294,33 +294,12 @@ export const sourceLink = (source: string | null): Markup | string =>
 
 export const HOME = "/tether";
 
-/** What a thread's page shows. Missing fields have their default. */
-export interface ThreadLink {
-  readonly step?: string | undefined;
-  readonly dialect?: string | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly page?: number | undefined;
-  readonly only?: "changes" | undefined;
-  readonly with?: "tether" | undefined;
-  readonly as?: "wire" | "curl" | undefined;
-  /** A text that the messages have. */
-  readonly q?: string | undefined;
-  /** A message's position, which leads to its row. */
-  readonly at?: number | undefined;
-  /** A subgraph's namespace. */
-  readonly ns?: string | undefined;
-}
+export const listLink = (query: ListQuery = {}): string => `${HOME}${queryText(query)}`;
+export const listJsonLink = (query: ListQuery): string => `${HOME}/threads.json${queryText(query)}`;
 
-type ListLink = Partial<Pick<ListView, "status" | "has" | "graph" | "sort" | "page">> & {
-  readonly q?: string;
-};
-
-export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
-export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;
-
-export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
+export const threadLink = (threadId: string, query: ThreadQuery = {}): string =>
   `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
-export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadLink): string =>
+export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadQuery): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
 /** The thread in LangSmith's Studio. @param server Its LangGraph server, which the browser reaches. */

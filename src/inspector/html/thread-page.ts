@@ -7,6 +7,7 @@ import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";
 import { lines, nameIn } from "../view/message-view.js";
+import type { ThreadQuery } from "../view/query.js";
 import type { Archives } from "../view/read-threads.js";
 import type { RequestDifference } from "../view/request.js";
 import { OPEN } from "../view/rows.js";
@@ -26,7 +27,6 @@ import {
   sentence,
   statusChip,
   studioLink,
-  type ThreadLink,
   threadJsonLink,
   threadLink,
   time,
@@ -50,9 +50,9 @@ interface About {
 /** A thread's page, with its other pages' addresses. */
 interface Shown extends About {
   readonly view: ThreadView;
-  readonly chosen: ThreadLink;
+  readonly chosen: ThreadQuery;
   /** The same page with another choice. */
-  readonly link: (more: ThreadLink) => string;
+  readonly link: (more: ThreadQuery) => string;
   readonly linkTo: LinkTo;
 }
 
@@ -60,12 +60,12 @@ interface Shown extends About {
 export function threadPage(
   view: ThreadView,
   archives: Archives,
-  { page: _, ...chosen }: ThreadLink,
+  { page: _, ...chosen }: ThreadQuery,
   about: About,
 ): Markup {
   const { now, isLive, studio } = about;
   const { threadId, title, report, rows, difference, steps } = view;
-  const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
+  const link = (more: ThreadQuery) => threadLink(threadId, { ...chosen, ...more });
   const linkTo: LinkTo = (anchor) => {
     const page = view.pageOfPlace(anchor);
     return `${page === view.page.number ? "" : link({ page })}#${anchor}`;
@@ -639,7 +639,7 @@ function tools({ view, chosen, link }: Shown): Markup {
   const after = asked.findLast((one) => steps.indexOf(one) < place);
   const stepLink = (to: ShownStep | undefined, text: string, rel: string) =>
     to && html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
-  const hidden = (fields: ThreadLink) =>
+  const hidden = (fields: ThreadQuery) =>
     Object.entries(fields).map(
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,

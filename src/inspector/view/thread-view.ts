@@ -12,24 +12,16 @@ import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { mediaOf } from "../../providers/media/media-limits.js";
 import { validateHistory } from "../../providers/rules/validate-history.js";
 import { nameIn, ROLES, says, titleOf } from "./message-view.js";
+import type { ThreadQuery } from "./query.js";
 import type { ThreadReading } from "./read-threads.js";
 import { differenceTo } from "./request.js";
 import { foldRows, isOfNote, type Row, rowsOf } from "./rows.js";
 
 export type ThreadView = ReturnType<typeof viewThread>;
 
-/** Which rows a page has. */
-interface WantedRows {
-  /** From 1. Undefined: the last one. */
-  readonly page?: number | undefined;
-  readonly only?: "changes" | undefined;
-  /** A text that the messages have. */
-  readonly q?: string | undefined;
-}
-
 export function viewThread(
   { history, before, metadata, ...read }: ThreadReading,
-  { page: wantedPage, only, q = "" }: WantedRows,
+  { page: wantedPage, only, q = "" }: ThreadQuery,
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
