@@ -62,7 +62,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
   if (!isSkipped) findings.push(...(thread.otherLists ?? []).flatMap((list) => otherFindings(thread, list)));
-  const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
+  const isUnread = "reason" in content && values === undefined;
   const isSound = findings.every(({ severity }) => severity === "info");
   return {
     schemaVersion: 1,

@@ -98,6 +98,7 @@ import {
   type ThreadStore,
   type ThreadWrite,
   threadOfList,
+  unreadableThread,
   type WriteOutcome,
 } from "./thread-store.js";
 
@@ -315,14 +316,14 @@ type RunEvidence = Pick<Tables, "isLocked"> & { readonly quietMs: number; readon
 /** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
   { graph, saver: given, nodesBefore, ...evidence }: Opened & RunEvidence,
-  { threadId, namespace }: ThreadRef,
+  ref: ThreadRef,
 ): Promise<StoredThread> {
+  const { threadId, namespace } = ref;
   const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
   const unread = { ...threadOfList([], threadId), namespace };
   const tuple = await saver.getTuple(place).catch(errorText);
-  if (typeof tuple === "string")
-    return { ...unread, status: "error", content: { kind: "unreadable", reason: tuple } };
+  if (typeof tuple === "string") return unreadableThread(ref, tuple);
   if (tuple === undefined) return { ...unread, content: { kind: "none" } };
 
   const { checkpoint } = tuple;

@@ -355,6 +355,14 @@ export function threadOfList(messages: readonly unknown[], threadId = "list"): S
   };
 }
 
+/** A thread of which only is known why it cannot be read. */
+export const unreadableThread = ({ threadId, namespace }: ThreadRef, reason: string): StoredThread => ({
+  ...threadOfList([], threadId),
+  namespace,
+  status: "error",
+  content: { kind: "unreadable", reason },
+});
+
 /** Node quotes text that it cannot parse, which can be a message, between these. */
 const JSON_QUOTE = /, \.{0,3}"/;
 const AFTER_JSON_QUOTE = " is not valid JSON";

@@ -6,7 +6,7 @@ import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { worstOutcome } from "../findings.js";
-import { skipOf } from "../plan.js";
+import { obstacleIn, skipOf } from "../plan.js";
 import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, quietMsOf, typedRepair, typedThreads } from "./options.js";
@@ -42,8 +42,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         longest = Math.max(longest, report.tokens ?? 0);
         outcomes.set(report.threadId, worstOutcome(report.outcome, outcomes.get(report.threadId) ?? "sound"));
         const { schemaVersion: _, threadId, ...fields } = report;
-        const { otherGraph, channel = "messages" } = thread;
-        const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
+        const canRepair = (skipOf(thread) ?? obstacleIn(thread)) === undefined;
         const ofThread = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({

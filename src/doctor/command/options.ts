@@ -81,7 +81,7 @@ export function typedOptions(
 /** Whether a database is read without its graph, because none is named. */
 export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
   const options = command.opts();
-  return targetIn(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
+  return targetIn(options).further.includes(graphOption) && !isGraphNamed(options["graph"], folder);
 }
 
 /** The `repair` of the same target. The operator fills in what a repair needs and nobody named. */

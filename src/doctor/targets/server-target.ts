@@ -36,7 +36,7 @@ import {
   type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
-  threadOfList,
+  unreadableThread,
   type WriteOutcome,
 } from "../thread-store.js";
 import {
@@ -317,7 +317,7 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
 
 const GOES_ON =
   "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: continue with a copy (`client.threads.copy`), and delete the thread.";
-const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
+const GONE = "The server does not have the thread any more (404).";
 
 /** @param thread Undefined: it is gone. */
 async function readServedThread(
@@ -327,7 +327,7 @@ async function readServedThread(
   hide: HideSecrets,
   { earlierMessages = Number.POSITIVE_INFINITY }: ReadBounds = {},
 ): Promise<StoredThread> {
-  const gone = { ...threadOfList([], threadId), status: "error", content: GONE } as const;
+  const gone = unreadableThread({ threadId, namespace: "" }, GONE);
   if (thread === undefined) return gone;
   const { status, updated_at } = thread;
   const unread = { ...gone, status, updatedAt: updated_at || undefined };

@@ -10,7 +10,7 @@ import { lines, nameIn } from "../view/message-view.js";
 import type { ThreadQuery } from "../view/query.js";
 import type { Archives } from "../view/read-threads.js";
 import type { RequestDifference } from "../view/request.js";
-import { OPEN } from "../view/rows.js";
+import { FAULT_TONES, OPEN } from "../view/rows.js";
 import type { ShownStep } from "../view/steps.js";
 import type { PageLink, ThreadView } from "../view/thread-view.js";
 import {
@@ -531,8 +531,6 @@ function errorText({ errors, report, isLatest }: ThreadView): Markup | false {
   );
 }
 
-const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
-
 /** One entry for all findings that say the same and have the same fix. */
 function findingsPanel({ view, linkTo, chosen, repair }: Shown): Markup | false {
   const { report, rows, threadId, findings, isLatest, isMade } = view;
@@ -561,7 +559,7 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
   if (first === undefined) return false;
   const { code, severity, evidence, providerSays, fixes } = first;
   const found = indexesOf(group).map(placeOf);
-  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
+  return html`<li><p class="head">${chip(severity, FAULT_TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;

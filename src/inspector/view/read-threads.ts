@@ -76,16 +76,10 @@ export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 /** @throws The error of a server that refuses the thread or step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
-  {
-    threadId,
-    ns: namespace = "",
-    step: wanted,
-    dialect,
-    maxTokens,
-    ...asked
-  }: ThreadQuery & { readonly threadId: string },
+  { threadId, ...asked }: ThreadQuery & { readonly threadId: string },
   settingsOf: SettingsOf,
 ) {
+  const { ns: namespace = "", step: wanted, dialect, maxTokens } = asked;
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace };
@@ -113,7 +107,6 @@ export async function readThread(
   const after = stepsAfter(all);
   const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown, after(shown));
   const isLatest = shown?.checkpointId === newest?.checkpointId && !(isWanted && read.status !== "busy");
-  const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   // Only this library's graphs have known settings.
   const { repairedBy = settings && "agent" } = stored;
@@ -140,9 +133,9 @@ export async function readThread(
       history: messages,
       isMade,
       form: reducedForm(
-        formOf(messages, step, chosen, settings, context),
+        formOf(messages, step, asked, settings, context),
         helpAt(from, from && after(from), messages),
-        chosen,
+        asked,
       ),
     };
   };
@@ -486,30 +479,33 @@ async function findThreads(store: ThreadStore, question: ListQuestion) {
   const wanted = q.toLowerCase();
   const found: ListedThread[] = [];
   let read = 0;
-  for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
-    const some = await listThreads(
-      store,
-      { ...(filter ?? ofGraph), status, limit: SEARCH_STEP },
-      start,
-      sort,
-    );
-    for (const thread of some) {
-      const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
-      const isOfStatus = status === undefined || thread.status !== undefined;
-      if (!isNamed || !isOfStatus || has !== undefined) {
-        read += 1;
-        if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
-        const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
-        if (!isOfStatus && stored.status !== status) continue;
-        if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
-        if (has !== undefined && !hasTrait(stored, has)) continue;
-      }
-      found.push(thread);
-      if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
+  const answer = (searched: number | null) => ({ found: found.slice(offset), searched });
+  for await (const thread of searchedThreads(store, { ...(filter ?? ofGraph), status }, sort)) {
+    if (thread === undefined) return answer(MOST_SEARCHED);
+    const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
+    const isOfStatus = status === undefined || thread.status !== undefined;
+    if (!isNamed || !isOfStatus || has !== undefined) {
+      read += 1;
+      if (read > MOST_READ) return answer(MOST_READ);
+      const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
+      if (!isOfStatus && stored.status !== status) continue;
+      if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
+      if (has !== undefined && !hasTrait(stored, has)) continue;
     }
-    if (some.length < SEARCH_STEP) return { found: found.slice(offset), searched: null };
+    found.push(thread);
+    if (found.length > offset + THREADS_PER_PAGE) break;
   }
-  return { found: found.slice(offset), searched: MOST_SEARCHED };
+  return answer(null);
+}
+
+/** The threads of a selection, step by step. Undefined ends them if there may be more. */
+async function* searchedThreads(store: ThreadStore, selection: ThreadSelection, sort: ListQuery["sort"]) {
+  for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
+    const some = await listThreads(store, { ...selection, limit: SEARCH_STEP }, start, sort);
+    yield* some;
+    if (some.length < SEARCH_STEP) return;
+  }
+  yield undefined;
 }
 
 function hasTrait(thread: StoredThread, trait: string): boolean {
