@@ -13,9 +13,9 @@ import type {
 import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { convertMessage } from "../history/read-messages.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
+import { isSerializedForm } from "../history/storable.js";
 import {
   aFunction,
   checkGiven,
@@ -498,7 +498,7 @@ async function writeThread(
   const foreign = head && otherGraphReason(graph, head.checkpoint);
   if (foreign !== undefined) throw new Error(foreign);
   const known = Object.keys(graph.nodes).filter((name) => !name.startsWith("__"));
-  const list = routable(messages.map(asInstance));
+  const list = routable(messages);
   const ran = latestNodes(head?.checkpoint).filter((name) => known.includes(name));
   let reason: unknown;
   // If no node has run, LangGraph itself writes as the start.
@@ -529,21 +529,15 @@ function latestNodes({ versions_seen = {} }: Partial<Checkpoint> = {}): string[]
 }
 
 /**
- * The graph's routes read the list, and expect messages with their types' fields. They get the readable ones; the
- * stored list is the given one.
+ * The graph's routes read the list, and expect messages with their types' fields. They get the readable ones; what is
+ * stored are the given ones.
  */
 function routable(list: readonly unknown[]): readonly unknown[] {
   const { messages, foreign } = readList(list);
-  if (foreign.length === 0 && messages.every(({ issue }) => issue === undefined)) return list;
-  const readable = messages.map(({ message }) => message);
-  return pinJson(readable, list);
-}
-
-/** A serialized message becomes an instance for the routes. `pinJson` keeps its stored form. */
-function asInstance(value: unknown): unknown {
-  if (!isRecord(value) || value["lc"] !== 1) return value;
-  const message = convertMessage(value);
-  return message === undefined ? value : pinJson(message, value);
+  const readable = messages.map(({ message, value, issue }) =>
+    issue === undefined && !isSerializedForm(value) ? value : pinJson(message, value),
+  );
+  return foreign.length === 0 ? readable : pinJson(readable, list);
 }
 
 /*
