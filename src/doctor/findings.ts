@@ -171,7 +171,7 @@ function otherFindings(
   { threadId, namespace }: StoredThread,
   { channel, messages }: NonNullable<StoredThread["otherLists"]>[number],
 ): Finding[] {
-  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [{ ...NO_TASK }] };
+  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [NO_TASK] };
   return reportOn(list)
     .findings.filter(({ code, severity }) => severity !== "info" && !code.startsWith("state/"))
     .map((found) => ({

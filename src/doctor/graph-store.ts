@@ -85,6 +85,7 @@ import {
 } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
+  contentOf,
   type EndedRun,
   errorText,
   type FoundThread,
@@ -350,7 +351,7 @@ async function readThread(
     checkpointId: checkpoint.id,
     updatedAt: checkpoint.ts,
     status: isBusy ? "busy" : waits ? "interrupted" : hasFailed ? "error" : "idle",
-    content: contentOf(messages, own),
+    content: typeof own === "string" ? { kind: "bricked", reason: own, messages } : contentOf(messages),
     // A run's finished tasks are read for `messages` only.
     endedRuns:
       messages === undefined || lists.channel !== MESSAGES
@@ -382,12 +383,6 @@ function youngText(
   const names = [...new Set(nodes)].filter((name) => !name.startsWith("__")).map((name) => `\`${name}\``);
   const place = names.length === 0 ? "leads to more work" : `waits in ${names.join(" and ")}`;
   return `The latest checkpoint is ${spanText(age)} old and ${place}: a run may be going on.`;
-}
-
-/** @param own What the thread's own graph makes of it, or why it fails. */
-function contentOf(messages: readonly unknown[] | undefined, own: StateSnapshot | string | undefined) {
-  if (typeof own === "string") return { kind: "bricked", reason: own, messages } as const;
-  return messages === undefined ? ({ kind: "none" } as const) : ({ kind: "read", messages } as const);
 }
 
 /** Undefined without a graph, or if it cannot be read. */

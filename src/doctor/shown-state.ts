@@ -8,6 +8,7 @@ import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../threads/langgraph/swap-channel.js";
 import { isListOfMessages } from "./examine.js";
 import {
+  contentOf,
   type EndedRun,
   errorText,
   NOTHING_LEFT,
@@ -36,7 +37,7 @@ export function threadOfState(
     checkpointId: state.checkpoint?.checkpoint_id ?? undefined,
     status: waitsForHuman(state) ? "interrupted" : "idle",
     ...lists,
-    content: messages === undefined ? { kind: "none" } : { kind: "read", messages },
+    content: contentOf(messages),
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
     goesOn: !isOfUpdate(state.metadata ?? undefined) && tasksIn(state.tasks).length > 0,

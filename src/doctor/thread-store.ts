@@ -336,6 +336,10 @@ export function storedListOf({ content }: StoredThread): readonly unknown[] | un
   return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
 }
 
+/** @param messages Undefined: the state has no list. */
+export const contentOf = (messages: readonly unknown[] | undefined): StoredMessages =>
+  messages === undefined ? { kind: "none" } : { kind: "read", messages };
+
 /**
  * A bare list of messages as a thread. Nothing is known about its run, so each call without a result is a fault.
  *

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { readList as readStored } from "../../doctor/examine.js";
+import { readList } from "../../doctor/examine.js";
 import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../../doctor/finding.js";
 import { isKeptState, reportOn, reportWith } from "../../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../../doctor/next-history.js";
@@ -194,7 +194,7 @@ export async function readThread(
 /** Values that are not messages have no row. */
 function withRows(findings: readonly Finding[] = [], list: readonly unknown[] = []): readonly Finding[] {
   if (findings.every(({ index }) => index === null)) return findings;
-  const rows = new Map(readStored(list).messages.map(({ index }, row) => [index, row]));
+  const rows = new Map(readList(list).messages.map(({ index }, row) => [index, row]));
   return findings.map((found) => ({ ...found, index: rows.get(found.index ?? -1) ?? null }));
 }
 
