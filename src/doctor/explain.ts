@@ -53,8 +53,6 @@ export interface Explanation {
   readonly text: string;
 }
 
-const isAboutPairing = (rule: RuleName): boolean => codeOf(rule).startsWith("pairing/");
-
 const CLOSE =
   "Put a result directly after the message with the call: `repairHistory` does it for a list, `repair` in the thread.";
 const AT_REQUEST =
@@ -110,7 +108,7 @@ export function explain(
       meaning: ruleNamed(rule).meaning,
       index,
       messageId: messages[index]?.id ?? null,
-      callIds: isAboutPairing(rule) ? ids : [],
+      callIds: codeOf(rule).startsWith("pairing/") ? ids : [],
       providerSays: grade === "inferred" ? null : wordsFor(rule, message, ids[0]),
       grade,
       repair: REPAIRS[rule] ?? AT_REQUEST,

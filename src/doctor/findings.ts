@@ -1,7 +1,7 @@
 /** The findings of a thread. */
 
 import { type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import { type Call, callsOf, isAIMessage } from "../history/call.js";
+import { callsOf, isAIMessage } from "../history/call.js";
 import type { Group } from "../history/group.js";
 import { measureInput } from "../history/measure.js";
 import { callIdOf, isResult } from "../history/result.js";
@@ -14,7 +14,7 @@ import { ruleNamed } from "../providers/rules/rules.js";
 import { type Violation, validateHistory } from "../providers/rules/validate-history.js";
 import { DIALECT_NAMES, dialectNamed } from "../providers/table/dialects.js";
 import { countFrom, oneOf, type Rules } from "../shared/check-settings.js";
-import { shortened } from "../shared/text.js";
+import { listStart, shortened } from "../shared/text.js";
 import { madeOnce } from "../shared/values.js";
 import { type Examination, examineThread, idIn, isOfOthers, OF_OTHERS, type OpenCall } from "./examine.js";
 import { type Finding, type FindingCode, finding, type Severity, type ThreadReport } from "./finding.js";
@@ -62,7 +62,7 @@ export function reportOn(thread: StoredThread, options: DiagnoseOptions = {}): T
     for (const each of ofMessages) findings.push(isOfTask ? { ...each, severity: "info", ...UNSAID } : each);
   }
   if (!isSkipped) findings.push(...(thread.otherLists ?? []).flatMap((list) => otherFindings(thread, list)));
-  const isUnread = content.kind === "unreadable" || (content.kind === "bricked" && values === undefined);
+  const isUnread = "reason" in content && values === undefined;
   const isSound = findings.every(({ severity }) => severity === "info");
   return {
     schemaVersion: 1,
@@ -94,13 +94,8 @@ export const isKeptState = ({ namespace }: Pick<StoredThread, "namespace">): boo
   !namespace.includes(":");
 
 /** One verdict for a thread and the states that its subgraphs keep. */
-export function reportWith(
-  report: ThreadReport,
-  subgraphs: readonly StoredThread[],
-  options: DiagnoseOptions = {},
-): ThreadReport {
-  const reports = subgraphs.map((thread) => reportOn(thread, options));
-  const findings = reports.flatMap((one) =>
+export function reportWith(report: ThreadReport, subgraphs: readonly ThreadReport[]): ThreadReport {
+  const findings = subgraphs.flatMap((one) =>
     one.findings
       .filter(
         ({ severity, code }) =>
@@ -113,7 +108,7 @@ export function reportWith(
         fixes: [],
       })),
   );
-  const outcome = worstOutcome(report.outcome, ...reports.map((one) => one.outcome));
+  const outcome = worstOutcome(report.outcome, ...subgraphs.map((one) => one.outcome));
   return { ...report, outcome, findings: [...report.findings, ...findings] };
 }
 
@@ -176,7 +171,7 @@ function otherFindings(
   { threadId, namespace }: StoredThread,
   { channel, messages }: NonNullable<StoredThread["otherLists"]>[number],
 ): Finding[] {
-  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [{ ...NO_TASK }] };
+  const list = { ...threadOfList(messages, threadId), namespace, openTasks: [NO_TASK] };
   return reportOn(list)
     .findings.filter(({ code, severity }) => severity !== "info" && !code.startsWith("state/"))
     .map((found) => ({
@@ -291,11 +286,10 @@ function asOfNodes(
 }
 
 function unknownSender(nodes: readonly string[]): string {
-  const names = nodes.slice(0, MOST_NODES).map((name) => `\`${name}\``);
-  const all = nodes.length > names.length ? [...names, "…"] : names;
+  const names = nodes.map((name) => `\`${name}\``);
   return nodes.length === 0
     ? "Which agent runs the thread is not known, so it is not known what is sent."
-    : `What these nodes do about it before a model is asked is not known: ${all.join(", ")}.`;
+    : `What these nodes do about it before a model is asked is not known: ${listStart(names, MOST_NODES)}.`;
 }
 
 const MOST_NODES = 5;
@@ -360,13 +354,13 @@ function pairingFindings(
     ...orphans.map(ofResult("orphan")),
     ...duplicates.map(ofResult("duplicate")),
     ...[...misplaced].map(ofResult("misplaced")),
-    ...duplicateCalls(list).map(({ message, ...call }) => {
-      const fields = about(message, call, ["duplicate-call-id", "duplicate-result"]);
-      const evidence = `Two calls of one response have the id \`${call.id}\`.`;
-      return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
-    }),
-    // Most providers accept an id again in a later turn, and some models reuse ids by design.
-    ...reusedCalls(list).map(({ message, ...call }) => {
+    ...repeatedCalls(list).map(({ message, isOfMessage, ...call }) => {
+      if (isOfMessage) {
+        const fields = about(message, call, ["duplicate-call-id", "duplicate-result"]);
+        const evidence = `Two calls of one response have the id \`${call.id}\`.`;
+        return finding("pairing/duplicate-call", "error", evidence, "at-request", fields);
+      }
+      // Most providers accept an id again in a later turn, and some models reuse ids by design.
       const fields = about(message, call, ["repeated-call-id"]);
       const severity = fields.providerSays === null ? "info" : "error";
       const evidence = `The call${of(call.name)} has the id of an earlier call.`;
@@ -442,36 +436,17 @@ function openCallFindings(
   return [finding("pairing/dangling-call", "error", evidence, "recover", fields), recoverable];
 }
 
-/** Calls with an id that an earlier message's call has. */
-function reusedCalls({ messages }: Examination["list"]) {
-  const met = new Set<string>();
-  return messages.flatMap(({ message }) => {
-    const { distinct } = callsById(message);
-    const reused = distinct.filter(({ id }) => met.has(id));
-    for (const { id } of distinct) met.add(id);
-    return reused.map(({ id, name }) => ({ message, id, name }));
-  });
-}
-
-/** Calls with an id that an earlier call in the same message has. */
-function duplicateCalls({ messages }: Examination["list"]) {
+/** Calls with the id of an earlier call: one of the same message, or one of a message before it. */
+function repeatedCalls({ messages }: Examination["list"]) {
+  /** For each id, the latest message with such a call. */
+  const met = new Map<string, BaseMessage>();
   return messages.flatMap(({ message }) =>
-    callsById(message).others.map(({ id, name }) => ({ message, id, name })),
+    callsOf(message).flatMap(({ id, name }) => {
+      const former = id === "" ? undefined : met.get(id);
+      met.set(id, message);
+      return former === undefined ? [] : [{ message, id, name, isOfMessage: former === message }];
+    }),
   );
-}
-
-/** The first call of each id, and the others. */
-function callsById(message: BaseMessage): {
-  readonly distinct: readonly Call[];
-  readonly others: readonly Call[];
-} {
-  const calls = callsOf(message).filter(({ id }) => id !== "");
-  const met = new Set<string>();
-  const isFirst = calls.map(({ id }) => !met.has(id) && met.add(id) !== undefined);
-  return {
-    distinct: calls.filter((_, place) => isFirst[place]),
-    others: calls.filter((_, place) => !isFirst[place]),
-  };
 }
 
 function of(tool: string | undefined): string {

@@ -13,9 +13,9 @@ import type {
 import { z } from "zod/v4";
 import { InvalidSettingError, TetherError } from "../errors.js";
 import { unansweredCalls } from "../history/open-calls.js";
-import { convertMessage } from "../history/read-messages.js";
 import { pairedMessagesReducer } from "../history/reducer/paired-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
+import { isSerializedForm } from "../history/storable.js";
 import {
   aFunction,
   checkGiven,
@@ -28,7 +28,7 @@ import {
   text,
 } from "../shared/check-settings.js";
 import { safely } from "../shared/json.js";
-import { amount } from "../shared/text.js";
+import { spanText } from "../shared/text.js";
 import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
@@ -74,9 +74,9 @@ import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";
-import { listsIn } from "./message-lists.js";
 import {
   ASKING_NODE,
+  listsIn,
   nodesBeforeModel,
   openTasksOf,
   ranBeforeModel,
@@ -85,9 +85,11 @@ import {
 } from "./shown-state.js";
 import { pinJson, pinMessages } from "./stored-json.js";
 import {
+  contentOf,
   type EndedRun,
   errorText,
   type FoundThread,
+  NOTHING_LEFT,
   type StepSelection,
   type StoredThread,
   selectThreads,
@@ -97,6 +99,7 @@ import {
   type ThreadStore,
   type ThreadWrite,
   threadOfList,
+  unreadableThread,
   type WriteOutcome,
 } from "./thread-store.js";
 
@@ -314,14 +317,14 @@ type RunEvidence = Pick<Tables, "isLocked"> & { readonly quietMs: number; readon
 /** Contract: does not throw for a thread whose head cannot be read, but reports it as unreadable. */
 async function readThread(
   { graph, saver: given, nodesBefore, ...evidence }: Opened & RunEvidence,
-  { threadId, namespace }: ThreadRef,
+  ref: ThreadRef,
 ): Promise<StoredThread> {
+  const { threadId, namespace } = ref;
   const saver = pinMessages(given);
   const place = { configurable: { thread_id: threadId, checkpoint_ns: namespace } };
   const unread = { ...threadOfList([], threadId), namespace };
   const tuple = await saver.getTuple(place).catch(errorText);
-  if (typeof tuple === "string")
-    return { ...unread, status: "error", content: { kind: "unreadable", reason: tuple } };
+  if (typeof tuple === "string") return unreadableThread(ref, tuple);
   if (tuple === undefined) return { ...unread, content: { kind: "none" } };
 
   const { checkpoint } = tuple;
@@ -348,7 +351,7 @@ async function readThread(
     checkpointId: checkpoint.id,
     updatedAt: checkpoint.ts,
     status: isBusy ? "busy" : waits ? "interrupted" : hasFailed ? "error" : "idle",
-    content: contentOf(messages, own),
+    content: typeof own === "string" ? { kind: "bricked", reason: own, messages } : contentOf(messages),
     // A run's finished tasks are read for `messages` only.
     endedRuns:
       messages === undefined || lists.channel !== MESSAGES
@@ -377,17 +380,9 @@ function youngText(
   // The clock of another machine can be ahead.
   const age = Math.max(0, now() - Date.parse(ts));
   if (!(age < quietMs)) return undefined;
-  const seconds = Math.round(age / 1000);
-  const old = seconds < 120 ? amount(seconds, "second") : amount(Math.round(seconds / 60), "minute");
   const names = [...new Set(nodes)].filter((name) => !name.startsWith("__")).map((name) => `\`${name}\``);
   const place = names.length === 0 ? "leads to more work" : `waits in ${names.join(" and ")}`;
-  return `The latest checkpoint is ${old} old and ${place}: a run may be going on.`;
-}
-
-/** @param own What the thread's own graph makes of it, or why it fails. */
-function contentOf(messages: readonly unknown[] | undefined, own: StateSnapshot | string | undefined) {
-  if (typeof own === "string") return { kind: "bricked", reason: own, messages } as const;
-  return messages === undefined ? ({ kind: "none" } as const) : ({ kind: "read", messages } as const);
+  return `The latest checkpoint is ${spanText(age)} old and ${place}: a run may be going on.`;
 }
 
 /** Undefined without a graph, or if it cannot be read. */
@@ -407,7 +402,7 @@ async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnaps
   const { channel_values, channel_versions } = tuple.checkpoint;
   const stored = Object.entries(channel_values).map(([name, value]) => [name, unwrapped(value)]);
   const values = pickFields({ ...Object(shown?.values), ...Object.fromEntries(stored) }, isOwnChannel);
-  const lists = listsIn(await listAt(opened, tuple), values);
+  const lists = listsIn({ ...values, [MESSAGES]: await listAt(opened, tuple) });
   if (lists.messages !== undefined || opened.graph !== undefined) return lists;
   // Without the graph, nothing tells which channel stores only what was added.
   const unread = Object.keys(channel_versions).filter((name) => isOwnChannel(name) && !(name in values));
@@ -417,18 +412,14 @@ async function listsAt(opened: Opened, tuple: CheckpointTuple, shown: StateSnaps
       await readDelta(opened.saver, tuple.config, undefined, name).catch(() => undefined),
     ]),
   );
-  return listsIn(undefined, { ...values, ...Object.fromEntries(added) });
+  return listsIn({ ...values, ...Object.fromEntries(added) });
 }
 
-/** A checkpoint's list, without its tasks' writes. Undefined if it has none. */
-async function listAt(
-  opened: Opened,
-  { checkpoint, config }: CheckpointTuple,
-): Promise<readonly unknown[] | undefined> {
+/** A checkpoint's list, without its tasks' writes. */
+async function listAt(opened: Opened, { checkpoint, config }: CheckpointTuple): Promise<unknown> {
   const stored = checkpoint.channel_values[MESSAGES];
   const isDelta = stored === undefined && MESSAGES in checkpoint.channel_versions;
-  const list = isDelta ? await deltaAt(opened, config) : unwrapped(stored);
-  return Array.isArray(list) ? list : undefined;
+  return isDelta ? deltaAt(opened, config) : unwrapped(stored);
 }
 
 /**
@@ -502,7 +493,7 @@ async function writeThread(
   const foreign = head && otherGraphReason(graph, head.checkpoint);
   if (foreign !== undefined) throw new Error(foreign);
   const known = Object.keys(graph.nodes).filter((name) => !name.startsWith("__"));
-  const list = routable(messages.map(asInstance));
+  const list = routable(messages);
   const ran = latestNodes(head?.checkpoint).filter((name) => known.includes(name));
   let reason: unknown;
   // If no node has run, LangGraph itself writes as the start.
@@ -533,21 +524,15 @@ function latestNodes({ versions_seen = {} }: Partial<Checkpoint> = {}): string[]
 }
 
 /**
- * The graph's routes read the list, and expect messages with their types' fields. They get the readable ones; the
- * stored list is the given one.
+ * The graph's routes read the list, and expect messages with their types' fields. They get the readable ones; what is
+ * stored are the given ones.
  */
 function routable(list: readonly unknown[]): readonly unknown[] {
   const { messages, foreign } = readList(list);
-  if (foreign.length === 0 && messages.every(({ issue }) => issue === undefined)) return list;
-  const readable = messages.map(({ message }) => message);
-  return pinJson(readable, list);
-}
-
-/** A serialized message becomes an instance for the routes. `pinJson` keeps its stored form. */
-function asInstance(value: unknown): unknown {
-  if (!isRecord(value) || value["lc"] !== 1) return value;
-  const message = convertMessage(value);
-  return message === undefined ? value : pinJson(message, value);
+  const readable = messages.map(({ message, value, issue }) =>
+    issue === undefined && !isSerializedForm(value) ? value : pinJson(message, value),
+  );
+  return foreign.length === 0 ? readable : pinJson(readable, list);
 }
 
 /*
@@ -589,14 +574,14 @@ async function findEndedRuns(
     const { history, interrupts, nodes, noted, unstarted, removed, headId, late, shown } = left;
     const writtenTo = new Set((checkpoint.pendingWrites ?? []).map(([, channel]) => channel));
     const otherChannels = [...writtenTo].filter(isOwnChannel);
-    const run = { checkpointId: left.checkpointId, headId, history, removed, otherChannels };
+    const run = { ...NOTHING_LEFT, checkpointId: left.checkpointId, headId, history, removed, otherChannels };
     const kept = (written: readonly BaseMessage[]) => (hasOnlyResults ? written.filter(isResult) : written);
     const ofTasks = child === undefined ? "pending" : fate === "applied" ? "applied" : "discarded";
     const runs: EndedRun[] = [
       // What a state update took over may be gone again, for example after an undo.
       { ...run, fate: ofTasks, written: kept(left.written), late, interrupts, noted, unstarted, nodes },
       // LangGraph drops these: only the next run with input puts them back.
-      { ...run, ...NOTHING_ELSE, written: kept([...shown, ...lost]) },
+      { ...run, written: kept([...shown, ...lost]) },
     ];
     // A repair closes a call with a placeholder that names the checkpoint.
     const hasOpenCall = headId !== undefined && wanted.has(headId);
@@ -607,21 +592,11 @@ async function findEndedRuns(
     const { config } = latest;
     const sent = await opened.saver.getTuple({ configurable: { ...config.configurable, checkpoint_id: id } });
     const late = sent === undefined ? [] : diaryOf(sent).results;
-    if (late.length > 0) found.unshift({ ...NOTHING_ELSE, ...OF_A_PLACEHOLDER, checkpointId: id, late });
+    // The run after this checkpoint has reported what else there was.
+    if (late.length > 0) found.unshift({ ...NOTHING_LEFT, checkpointId: id, late });
   }
   return found;
 }
-
-const NOTHING_ELSE = { fate: "discarded", late: [], interrupts: [], unstarted: [], nodes: [] } as const;
-
-/** The run after this checkpoint has reported what else there was. */
-const OF_A_PLACEHOLDER = {
-  history: [],
-  written: [],
-  headId: undefined,
-  removed: new Set<string>(),
-  otherChannels: [],
-} as const;
 
 const hasLeftSomething = ({ written, late, interrupts, unstarted, nodes }: EndedRun): boolean =>
   written.length + late.length + interrupts.length + unstarted.length > 0 || endsAfterModel(nodes);

@@ -56,12 +56,8 @@ export function planFor(thread: StoredThread, options: PlanOptions = {}): Repair
     steps.unshift({ ...OF_THREAD, kind: "unbrick", description });
   }
   if (steps.length === 0) return { ...base, kind: "nothing" };
-  if (thread.channel !== undefined && thread.channel !== "messages") {
-    const description = `The messages are in the channel \`${thread.channel}\`. Only \`messages\` is ever written: let the graph send \`repairHistory\` of the list, or rename the channel.`;
-    return { ...base, kind: "skip", reason: "other-channel", description };
-  }
-  if (thread.otherGraph !== undefined)
-    return { ...base, kind: "skip", reason: "other-graph", description: thread.otherGraph };
+  const obstacle = obstacleIn(thread);
+  if (obstacle !== undefined) return { ...base, kind: "skip", ...obstacle };
   return { ...base, kind: "write", steps, unplaced: unplacedOf(found), before, after };
 }
 
@@ -260,7 +256,8 @@ function toolName(tool: string | undefined): string {
 type Skip = Pick<Extract<RepairPlan, { kind: "skip" }>, "reason" | "description">;
 
 /** Why a thread must not be written; undefined for one that may be. */
-export function skipOf({ namespace, status, content, mayRun }: StoredThread): Skip | undefined {
+export function skipOf(thread: StoredThread): Skip | undefined {
+  const { namespace, status, content, mayRun } = thread;
   if (namespace !== "")
     return { reason: "subgraph", description: "The state of a subgraph is reported, and never written." };
   if (status === "busy") {
@@ -269,9 +266,18 @@ export function skipOf({ namespace, status, content, mayRun }: StoredThread): Sk
   }
   if (status === "interrupted")
     return { reason: "waiting", description: "The thread waits for a human, so it is not changed." };
-  if (content.kind === "unreadable" || (content.kind === "bricked" && content.messages === undefined))
+  if ("reason" in content && storedListOf(thread) === undefined)
     return { reason: "unreadable", description: `The messages cannot be read: ${content.reason}` };
   return undefined;
+}
+
+/** Why a repair that the thread needs is not written; undefined if it is. */
+export function obstacleIn({ channel = "messages", otherGraph }: StoredThread): Skip | undefined {
+  if (channel !== "messages") {
+    const description = `The messages are in the channel \`${channel}\`. Only \`messages\` is ever written: let the graph send \`repairHistory\` of the list, or rename the channel.`;
+    return { reason: "other-channel", description };
+  }
+  return otherGraph === undefined ? undefined : { reason: "other-graph", description: otherGraph };
 }
 
 /** What has no place in the list after a repair. The receipt keeps it. */

@@ -5,8 +5,17 @@ import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
 import { endsAfterModel } from "../threads/ended-runs/ended-runs.js";
 import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
-import { listsIn } from "./message-lists.js";
-import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";
+import { MESSAGES } from "../threads/langgraph/swap-channel.js";
+import { isListOfMessages } from "./examine.js";
+import {
+  contentOf,
+  type EndedRun,
+  errorText,
+  NOTHING_LEFT,
+  type OpenTask,
+  type StoredThread,
+  threadOfList,
+} from "./thread-store.js";
 
 /** Older servers, and files, leave out fields. A file can hold anything. */
 export type ShownState = Partial<ThreadState<unknown>>;
@@ -22,20 +31,40 @@ export function threadOfState(
   state: ShownState,
   history: readonly ShownState[] = [state],
 ): StoredThread {
-  const { messages, ...others } = Object(state.values);
-  const lists = listsIn(Array.isArray(messages) ? messages : undefined, others);
+  const { messages, ...lists } = listsIn(state.values);
   return {
     ...threadOfList([], threadId),
     checkpointId: state.checkpoint?.checkpoint_id ?? undefined,
     status: waitsForHuman(state) ? "interrupted" : "idle",
-    channel: lists.channel,
-    otherLists: lists.otherLists,
-    otherChannels: lists.otherChannels,
-    values: lists.values,
-    content: lists.messages === undefined ? { kind: "none" } : { kind: "read", messages: lists.messages },
+    ...lists,
+    content: contentOf(messages),
     endedRuns: endedRunsOf(history),
     openTasks: openTasksOf(state),
     goesOn: !isOfUpdate(state.metadata ?? undefined) && tasksIn(state.tasks).length > 0,
+  };
+}
+
+/**
+ * The list of a state: `messages`, or the longest other one if that has none. A list of messages is known by its values.
+ */
+export function listsIn(
+  state: unknown,
+): { readonly messages: readonly unknown[] | undefined } & Pick<
+  StoredThread,
+  "channel" | "otherLists" | "values" | "otherChannels"
+> {
+  const { [MESSAGES]: stored, ...values } = Object(state);
+  const messages = Array.isArray(stored) ? stored : undefined;
+  const lists = Object.entries(values)
+    .flatMap(([channel, list]) => (isListOfMessages(list) ? [{ channel, messages: list }] : []))
+    .sort((one, other) => other.messages.length - one.messages.length);
+  const [longest] = messages === undefined || messages.length === 0 ? lists : [];
+  return {
+    messages: longest?.messages ?? messages,
+    channel: longest?.channel ?? MESSAGES,
+    otherLists: lists.filter((list) => list !== longest),
+    values,
+    otherChannels: Object.keys(values),
   };
 }
 
@@ -104,16 +133,13 @@ function endedRunsOf(history: readonly ShownState[]): EndedRun[] {
       if (written.length + otherChannels.size + interrupts.length === 0 && !endsAfterModel(nodes)) return [];
       return [
         {
+          ...NOTHING_LEFT,
           checkpointId,
           fate: index === 0 ? "pending" : "discarded",
           history: messagesInState(state),
           written,
           interrupts,
           nodes,
-          unstarted: [],
-          late: [],
-          headId: undefined,
-          removed: new Set(),
           otherChannels: [...otherChannels],
         },
       ];

@@ -33,12 +33,9 @@ export interface ThreadSelection {
 }
 
 /** A thread or subgraph as its place lists it, without its messages. What the place does not tell selects nothing. */
-export interface FoundThread extends ThreadRef {
+export interface FoundThread extends ThreadRef, Omit<ListedThread, "status"> {
   /** When it was changed last, in milliseconds. */
   readonly changedAt?: number | undefined;
-  /** When it was made, in milliseconds. */
-  readonly createdAt?: number | undefined;
-  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** The threads that a selection names. A subgraph belongs to its thread, and does not count. */
@@ -249,6 +246,20 @@ export interface EndedRun {
   readonly otherChannels: readonly string[];
 }
 
+/** An ended run that has left nothing. */
+export const NOTHING_LEFT = {
+  fate: "discarded",
+  history: [],
+  written: [],
+  interrupts: [],
+  nodes: [],
+  unstarted: [],
+  late: [],
+  headId: undefined,
+  removed: new Set<string>(),
+  otherChannels: [],
+} as const satisfies Omit<EndedRun, "checkpointId">;
+
 /** A task of the latest checkpoint that has not finished. */
 export interface OpenTask {
   readonly id: string;
@@ -325,6 +336,10 @@ export function storedListOf({ content }: StoredThread): readonly unknown[] | un
   return content.kind === "read" || content.kind === "bricked" ? content.messages : undefined;
 }
 
+/** @param messages Undefined: the state has no list. */
+export const contentOf = (messages: readonly unknown[] | undefined): StoredMessages =>
+  messages === undefined ? { kind: "none" } : { kind: "read", messages };
+
 /**
  * A bare list of messages as a thread. Nothing is known about its run, so each call without a result is a fault.
  *
@@ -343,6 +358,14 @@ export function threadOfList(messages: readonly unknown[], threadId = "list"): S
     otherChannels: [],
   };
 }
+
+/** A thread of which only is known why it cannot be read. */
+export const unreadableThread = ({ threadId, namespace }: ThreadRef, reason: string): StoredThread => ({
+  ...threadOfList([], threadId),
+  namespace,
+  status: "error",
+  content: { kind: "unreadable", reason },
+});
 
 /** Node quotes text that it cannot parse, which can be a message, between these. */
 const JSON_QUOTE = /, \.{0,3}"/;

@@ -8,7 +8,7 @@ import { z } from "zod/v4";
 import { placeOfCall } from "../history/group.js";
 import { checkSettings, countFrom, type Rule } from "../shared/check-settings.js";
 import { amount } from "../shared/text.js";
-import { hasMethods, isRecord, recordsIn, textIn } from "../shared/values.js";
+import { hasMethods, recordsIn, textIn } from "../shared/values.js";
 import { askedCalls } from "../threads/ended-runs/ended-runs.js";
 import { readList } from "./examine.js";
 import { createGraphStore } from "./graph-store.js";
@@ -136,7 +136,7 @@ export function unfinishedIn(
   thread: StoredThread,
   { knowsRuns = false }: Pick<ThreadStore, "knowsRuns">,
 ): UnfinishedThread | undefined {
-  const { threadId, namespace, status, content, openTasks = [], endedRuns, mayRun } = thread;
+  const { threadId, namespace, status, content, openTasks = [], endedRuns, mayRun, end } = thread;
   const isUnread = content.kind === "unreadable";
   const { goesOn = openTasks.length > 0 } = thread;
   if (namespace !== "" || !(goesOn || isUnread || status === "busy")) return undefined;
@@ -153,28 +153,20 @@ export function unfinishedIn(
     error: openTasks.find((task) => task.error !== undefined)?.error ?? null,
     otherGraph: thread.otherGraph ?? null,
   };
-  if (isUnread) return { ...common, kind: "unreadable", evidence: content.reason };
-  if (mayRun !== undefined) return { ...common, kind: "going-on", evidence: mayRun };
-  if (interrupts.length > 0)
-    return { ...common, kind: "waiting", evidence: `It asks ${amount(interrupts.length, "question")}.` };
+  const as = (kind: UnfinishedThread["kind"], evidence: string) => ({ ...common, kind, evidence });
+  if (isUnread) return as("unreadable", content.reason);
+  if (mayRun !== undefined) return as("going-on", mayRun);
+  if (interrupts.length > 0) return as("waiting", `It asks ${amount(interrupts.length, "question")}.`);
   // A server also says so of a run that was cancelled.
-  if (status === "interrupted" && !knowsRuns)
-    return { ...common, kind: "waiting", evidence: "Its graph stops before the next node." };
-  if (thread.end === "waiting")
-    return {
-      ...common,
-      kind: "waiting",
-      evidence: "Its last run has noted that it stops before the next node.",
-    };
-  if (thread.end === "cancelled")
-    return { ...common, kind: "cancelled", evidence: "The last run has noted that it was cancelled." };
-  if (thread.end === "failed")
-    return { ...common, kind: "failed", evidence: "The last run has noted that it failed." };
-  if (common.error !== null || status === "error")
-    return { ...common, kind: "failed", evidence: "The last run has stored an error." };
-  const evidence =
-    "Nothing tells how its last run ended: its process was killed, or it was run without this library.";
-  return { ...common, kind: "stopped", evidence };
+  if (status === "interrupted" && !knowsRuns) return as("waiting", "Its graph stops before the next node.");
+  if (end === "waiting") return as("waiting", "Its last run has noted that it stops before the next node.");
+  if (end === "cancelled") return as("cancelled", "The last run has noted that it was cancelled.");
+  if (end === "failed") return as("failed", "The last run has noted that it failed.");
+  if (common.error !== null || status === "error") return as("failed", "The last run has stored an error.");
+  return as(
+    "stopped",
+    "Nothing tells how its last run ended: its process was killed, or it was run without this library.",
+  );
 }
 
 function callsIn(thread: StoredThread, interrupts: readonly unknown[]): UnfinishedCall[] {
@@ -200,9 +192,7 @@ function callsIn(thread: StoredThread, interrupts: readonly unknown[]): Unfinish
 /** The tools that a human is asked about, as far as the questions name them. */
 export function askedTools({ interrupts }: UnfinishedThread): string[] {
   return interrupts.flatMap((interrupt) => {
-    const value: unknown = Object(interrupt).value;
-    if (!isRecord(value)) return [];
-    const named = recordsIn(value["action_requests"] ?? value["actionRequests"]);
-    return named.flatMap((request) => textIn(request, "name") ?? []);
+    const { action_requests, actionRequests } = Object(Object(interrupt).value);
+    return recordsIn(action_requests ?? actionRequests).flatMap((request) => textIn(request, "name") ?? []);
   });
 }

@@ -2,40 +2,25 @@
 
 import { z } from "zod/v4";
 import { hintAtStore, storeRule } from "../doctor/graph-store.js";
-import { threadsOfClient, UUID } from "../doctor/targets/server-target.js";
+import { threadsOfClient } from "../doctor/targets/server-target.js";
 import { HIDDEN } from "../doctor/targets/target.js";
 import type { ThreadStore } from "../doctor/thread-store.js";
-import { InvalidSettingError } from "../errors.js";
 import { toPlain } from "../history/message.js";
-import {
-  aFunction,
-  checkGiven,
-  checkSettings,
-  countFrom,
-  flag,
-  oneOf,
-  type Rule,
-  type Rules,
-  readVariable,
-  text,
-} from "../shared/check-settings.js";
-import { decoded, listWithOr, printableLine } from "../shared/text.js";
+import { aFunction, checkGiven, checkSettings, flag, type Rules, text } from "../shared/check-settings.js";
+import { decoded, printableLine } from "../shared/text.js";
 import { clientOfThisServer } from "../threads/langgraph/run-host.js";
-import { dialectRule } from "../threads/shared-settings.js";
 import { HEADERS, threadLink } from "./html/layout.js";
 import { errorPage, listPage } from "./html/list-page.js";
 import { Markup } from "./html/markup.js";
 import { threadPage } from "./html/thread-page.js";
 import { admitThisMachine } from "./this-machine.js";
+import { LIST_PARAMETERS, readQuery, THREAD_PARAMETERS } from "./view/query.js";
 import {
   type ListView,
-  ORDERS,
   readArchives,
   readListView,
   readThread,
   type SettingsOf,
-  THREAD_STATUSES,
-  TRAITS,
 } from "./view/read-threads.js";
 import { refusal } from "./view/refusal.js";
 import type { RequestDifference } from "./view/request.js";
@@ -130,9 +115,8 @@ export function createInspector(options: InspectorOptions = {}): InspectorHandle
     const [, , folder = "", id = "", ...more] = pathname.replace(/\.json$/, "").split("/");
     if (more.length > 0 || (folder !== "threads" && folder !== "")) throw refusal(404);
     if (id === "") {
-      const { q = "", page: number = 1, ...chosen } = readQuery(searchParams, LIST_PARAMETERS);
-      const question = { ...chosen, query: q.slice(0, LONGEST_QUERY), page: number };
-      const view = await readListView(await storeFor(request), question);
+      const asked = readQuery(searchParams, LIST_PARAMETERS);
+      const view = await readListView(await storeFor(request), asked);
       return isJson(request) ? json(listJson(view)) : page(listPage(view, Date.now()));
     }
     const { at, as, ...chosen } = readQuery(searchParams, THREAD_PARAMETERS);
@@ -217,57 +201,6 @@ function answerRefusal(error: unknown, request: Request): Response {
   if ([400, 404, 422].includes(status))
     return refuse(404, "Not found", "There is no thread or step with this id.");
   throw error;
-}
-
-/*
- * What a request asks for, in its address's parameters.
- */
-
-const LONGEST_QUERY = 200;
-
-const LIST_PARAMETERS = {
-  q: text,
-  status: oneOf(THREAD_STATUSES),
-  has: {
-    schema: z.union([z.enum(TRAITS), z.string().regex(/^[a-z]+\/[a-z-]+$/)]),
-    expects: `one of ${listWithOr(TRAITS)}, or the code of a finding`,
-  },
-  graph: text,
-  sort: oneOf(ORDERS),
-  page: countFrom(1),
-} satisfies Rules;
-
-const THREAD_PARAMETERS = {
-  step: { schema: z.string().regex(UUID), expects: "the id of a checkpoint" },
-  dialect: dialectRule,
-  maxTokens: countFrom(1),
-  only: oneOf(["changes"]),
-  with: oneOf(["tether"]),
-  ns: text,
-  page: countFrom(1),
-  at: countFrom(1),
-  q: text,
-  as: oneOf(["wire", "curl"]),
-} satisfies Rules;
-
-type Query<Table extends Rules> = {
-  readonly [Name in keyof Table]: z.output<Table[Name]["schema"]> | undefined;
-};
-
-/** @throws InvalidSettingError for a parameter that is unknown, repeated or invalid. It names the parameter. */
-function readQuery<Table extends Rules>(query: URLSearchParams, table: Table): Query<Table> {
-  for (const name of new Set(query.keys())) {
-    const { length } = query.getAll(name);
-    if (!Object.hasOwn(table, name))
-      throw new InvalidSettingError(
-        name,
-        `Expected only the parameters ${listWithOr(Object.keys(table))}, got \`${name.slice(0, LONGEST_QUERY)}\`.`,
-      );
-    if (length > 1) throw new InvalidSettingError(name, `Expected \`${name}\` once, got it ${length} times.`);
-  }
-  const given = Object.fromEntries(query);
-  const read = Object.entries<Rule>(table).map(([name, rule]) => [name, readVariable(given, name, rule)]);
-  return Object.fromEntries(read) as Query<Table>;
 }
 
 /*

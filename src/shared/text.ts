@@ -62,6 +62,11 @@ export function isHighSurrogate(text: string, index: number): boolean {
   return code >= 0xd800 && code <= 0xdbff;
 }
 
+/** The text on one line, and shortened. */
+export function oneLine(text: string, longest: number): string {
+  return shortened(text.replaceAll(/\s+/g, " ").trim(), longest);
+}
+
 const LONGEST_VALUE = 200;
 
 /** The error text about a value that is not what it must be. */
@@ -106,4 +111,21 @@ export const count = (value: number): string => value.toLocaleString("en-US");
 /** A number with its noun: `1 thread`, `1,204 threads`. */
 export function amount(value: number, one: string, many = `${one}s`): string {
   return `${count(value)} ${value === 1 ? one : many}`;
+}
+
+/** The first of them: `a, b, …`. */
+export function listStart(items: readonly unknown[], most: number): string {
+  return [...items.slice(0, most), ...(items.length > most ? ["…"] : [])].join(", ");
+}
+
+const SPANS = [
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+] as const;
+
+/** How long it is, in its largest whole unit: `2 minutes`. */
+export function spanText(milliseconds: number): string {
+  const [unit, length] = SPANS.find(([, least]) => milliseconds >= least) ?? ["second", 1_000];
+  return amount(Math.max(0, Math.floor(milliseconds / length)), unit);
 }

@@ -1,17 +1,17 @@
 /** `doctor`: reads threads and says what is wrong with them. It never writes. */
 
 import type { Command } from "commander";
-import { amount, count, printableLine } from "../../shared/text.js";
+import { amount, count, listStart } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import { diagnoseThread } from "../doctor.js";
 import type { Finding, FindingCode, Fix, ThreadReport } from "../finding.js";
 import { worstOutcome } from "../findings.js";
-import { skipOf } from "../plan.js";
+import { obstacleIn, skipOf } from "../plan.js";
 import { withTarget } from "../targets/targets.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, quietMsOf, typedRepair, typedThreads } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { excerptsOf, nextCommand, wrapText } from "./text.js";
+import { entryText, excerptsOf, nextCommand, wrapText } from "./text.js";
 
 /** Whether `repair` does it. */
 const isStored = ({ kind }: Fix): boolean => kind !== "at-request" && kind !== "wait";
@@ -42,8 +42,7 @@ export async function runDoctor(command: Command, io: CommandIo): Promise<ExitCo
         longest = Math.max(longest, report.tokens ?? 0);
         outcomes.set(report.threadId, worstOutcome(report.outcome, outcomes.get(report.threadId) ?? "sound"));
         const { schemaVersion: _, threadId, ...fields } = report;
-        const { otherGraph, channel = "messages" } = thread;
-        const canRepair = skipOf(thread) === undefined && otherGraph === undefined && channel === "messages";
+        const canRepair = (skipOf(thread) ?? obstacleIn(thread)) === undefined;
         const ofThread = canRepair ? [...repair, ...typedThreads([threadId])].join(" ") : null;
         const excerptOf = excerptsOf(thread);
         const findings = report.findings.map((finding) => ({
@@ -179,11 +178,11 @@ function threadPrinter() {
   return ({ threadId, namespace }: ThreadReport, findings: readonly PrintedFinding[]): string => {
     if (!findings.some(isWorthALine)) return "";
     const worst = ORDER.find((severity) => findings.some((found) => found.severity === severity)) ?? "info";
-    const name = printableLine(namespace === "" ? threadId : `${threadId} · ${namespace}`);
+    const name = namespace === "" ? threadId : `${threadId} · ${namespace}`;
     const groups = new Map<FindingCode, PrintedFinding[]>();
     for (const finding of findings) addToList(groups, finding.code, finding);
     const lines = [...groups].flatMap(([code, group]) => groupLines(code, group, isNew));
-    return `${[`  ${MARKS[worst]} ${name}`, ...lines].join("\n")}\n`;
+    return entryText(MARKS[worst], name, lines);
   };
 }
 
@@ -214,8 +213,7 @@ function describeFindings(code: FindingCode, findings: readonly Finding[]): stri
   if (kind === "content" || kind === "order") return `${amount(findings.length, "message")} against ${code}`;
   if (kind !== "pairing" && code !== "state/pending-result") return name;
   const tools = [...new Set(findings.flatMap(({ tool }) => tool || []))];
-  const named =
-    tools.length === 0 ? "" : ` (${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""})`;
+  const named = tools.length === 0 ? "" : ` (${listStart(tools, 5)})`;
   return `${amount(findings.length, name)}${named}`;
 }
 

@@ -12,7 +12,7 @@ import type { Options } from "./options.js";
 import { excerptsOf } from "./text.js";
 
 export async function runExplain(command: Command, io: CommandIo): Promise<ExitCode> {
-  const { dialect, format, redact } = command.opts<Options & { readonly dialect?: DialectName | "auto" }>();
+  const { dialect, format, redact } = command.opts<Options>();
   const [file = ""] = command.args;
   const name = file === "-" ? "standard input" : file;
   const [value, ...more] = parseThreads(await readFileOrInput(file, io), name);
@@ -35,8 +35,7 @@ export async function runExplain(command: Command, io: CommandIo): Promise<ExitC
     );
     await io.output.write(`${[text, ...new Set(excerpts)].join("\n")}\n`);
   } else {
-    const indent = format === "json" ? 2 : undefined;
-    await io.output.write(`${JSON.stringify({ ...explanation, reasons }, undefined, indent)}\n`);
+    await io.output.write(`${JSON.stringify({ ...explanation, reasons }, undefined, 2)}\n`);
   }
   return explanation.refused ? EXIT.findings : EXIT.sound;
 }

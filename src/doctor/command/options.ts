@@ -67,21 +67,22 @@ export function typedOptions(
     if (option.helpGroupHeading !== GROUPS[group] || command.getOptionValueSource(name) !== "cli") return [];
     if (option.variadic) return typedThreads(value as readonly string[]);
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    return values.map((each) => `${option.long} ${group === "target" ? typedPlace(each) : typedValue(each)}`);
+    return values.map((each) => `${option.long} ${typedValue(each)}`);
   });
 
-  function typedPlace(value: unknown): string {
-    if (Array.isArray(value)) return quoted(`${value[0]}=…`);
+  function typedValue(value: unknown): string {
+    const isPlace = group === "target";
+    if (Array.isArray(value)) return quoted(isPlace ? `${value[0]}=…` : value.join("="));
     const text = String(value);
-    if (text === environment["DATABASE_URL"]) return '"$DATABASE_URL"';
-    return quoted(text.includes("://") ? safeAddress(text) : text);
+    if (isPlace && text === environment["DATABASE_URL"]) return '"$DATABASE_URL"';
+    return quoted(isPlace && text.includes("://") ? safeAddress(text) : text);
   }
 }
 
 /** Whether a database is read without its graph, because none is named. */
 export function lacksGraph(command: Command, { folder }: CommandIo): boolean {
   const options = command.opts();
-  return targetIn(options).further.includes(graphOption) && !isGraphNamed({ spec: options["graph"], folder });
+  return targetIn(options).further.includes(graphOption) && !isGraphNamed(options["graph"], folder);
 }
 
 /** The `repair` of the same target. The operator fills in what a repair needs and nobody named. */
@@ -90,10 +91,6 @@ export function typedRepair(command: Command, io: CommandIo): readonly string[] 
   const { quietFor } = command.opts<Options>();
   const quiet = quietFor === undefined ? [] : [`--quiet-for ${quietFor}`];
   return ["npx langgraph-tether repair", ...typedOptions(command, "target", io), ...missing, ...quiet];
-}
-
-function typedValue(value: unknown): string {
-  return quoted(Array.isArray(value) ? value.join("=") : String(value));
 }
 
 /** The option that names these threads. An id that begins with a dash would be read as an option. */

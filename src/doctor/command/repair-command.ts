@@ -14,7 +14,7 @@ import type { StoredThread, ThreadRef, ThreadStore } from "../thread-store.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { type Options, quietMsOf, typedOptions } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { nextCommand, quoted, wrapText } from "./text.js";
+import { entryText, nextCommand, quoted, wrapText } from "./text.js";
 
 const FOR_WRITING = [
   ["receipt", "--receipt"],
@@ -222,7 +222,7 @@ const LISTED_UNPLACED = 5;
 function planText(done: Done): string {
   const { plan, outcome } = done;
   if (plan.kind === "skip" && (plan.reason === "waiting" || plan.reason === "subgraph")) return "";
-  const lines = [`  ${MARKS[kindOf(done)]} ${printableLine(plan.threadId)}`];
+  const lines: string[] = [];
   const add = (text: string): number => lines.push(wrapText(text, "      ", "        "));
   if (plan.kind === "skip") add(plan.description);
   if (plan.kind === "write") {
@@ -236,7 +236,7 @@ function planText(done: Done): string {
   if (outcome?.kind === "failed") add(`failed: ${outcome.error}`);
   if (outcome?.kind === "skipped") add(outcome.description);
   if (outcome?.kind === "moved") add("Somebody else wrote to the thread, so it was not changed.");
-  return `${lines.join("\n")}\n`;
+  return entryText(MARKS[kindOf(done)], plan.threadId, lines);
 }
 
 const LISTED_THREADS = 8;

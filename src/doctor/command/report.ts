@@ -8,7 +8,7 @@ import {
   type ThreadRef,
   type ThreadSelection,
   type ThreadStore,
-  threadOfList,
+  unreadableThread,
 } from "../thread-store.js";
 import type { CommandIo } from "./command-io.js";
 import { type Options, timeOf } from "./options.js";
@@ -66,8 +66,7 @@ export async function readThreads<Result extends object>(
     } catch (error) {
       failures += 1;
       if (failures >= MOST_FAILURES) throw error;
-      const content = { kind: "unreadable", reason: reasonOf(error) } as const;
-      read = { ...threadOfList([]), ...ref, status: "error", content };
+      read = unreadableThread(ref, reasonOf(error));
     }
     const isMeant = status === undefined || read.status === status;
     return { ref, result: isMeant ? await work(ref, read) : undefined };

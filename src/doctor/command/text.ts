@@ -3,7 +3,7 @@
 import { styleText } from "node:util";
 import { contentText } from "../../history/message.js";
 import { coerceMessage } from "../../history/read-messages.js";
-import { printableLine, shortened } from "../../shared/text.js";
+import { oneLine, printableLine } from "../../shared/text.js";
 import { madeOnce } from "../../shared/values.js";
 import { type StoredThread, storedListOf } from "../thread-store.js";
 
@@ -26,6 +26,10 @@ export function quoted(word: string): string {
   if (printableLine(word) !== word) return `$'${escaped}'`;
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
+
+/** What is said of one thread: a mark, its name, and lines below. */
+export const entryText = (mark: keyof typeof COLOURS, name: string, lines: readonly string[]): string =>
+  `${[`  ${mark} ${printableLine(name)}`, ...lines].join("\n")}\n`;
 
 /** The columns of a line. Terminals of operators are often this wide. */
 export const WIDTH = 80;
@@ -67,6 +71,6 @@ export function excerptsOf(thread: StoredThread): (index: number) => string {
     madeOnce(known, index, () => {
       const message = coerceMessage(storedListOf(thread)?.[index]);
       const text = message === undefined ? "" : contentText(message);
-      return shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST);
+      return oneLine(text, LONGEST);
     });
 }

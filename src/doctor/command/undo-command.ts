@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { TetherError } from "../../errors.js";
-import { amount, printableLine } from "../../shared/text.js";
+import { amount, listStart, printableLine } from "../../shared/text.js";
 import { type UndoOutcome, undo } from "../apply.js";
 import { readReceiptLines } from "../receipt.js";
 import { reasonOf, UsageError } from "../targets/target.js";
@@ -11,7 +11,7 @@ import { optionsForReceipt, TARGETS, withTarget } from "../targets/targets.js";
 import { askToWrite, type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import type { Options } from "./options.js";
 import { startReport } from "./report.js";
-import { wrapText } from "./text.js";
+import { entryText, wrapText } from "./text.js";
 
 export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
@@ -28,7 +28,7 @@ export async function runUndo(command: Command, io: CommandIo): Promise<ExitCode
   const warn = (text: string) => io.errors.write(`${printableLine(text)}\n`);
   if (damaged.length > 0)
     await warn(
-      `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${damaged.slice(0, 5).join(", ")}${damaged.length > 5 ? ", …" : ""}). Threads that only they name are not restored.`,
+      `The receipt ${path} is damaged: ${amount(damaged.length, "line")} cannot be read (${listStart(damaged, 5)}). Threads that only they name are not restored.`,
     );
   const [first] = intents;
   if (first === undefined) {
@@ -77,5 +77,5 @@ function undoneText(outcome: UndoOutcome): string {
       : "description" in outcome
         ? outcome.description.replace("`force`", "`force` of the library")
         : TEXTS[outcome.kind];
-  return `  ${MARKS[outcome.kind]} ${printableLine(outcome.threadId)}\n${wrapText(text, "      ")}\n`;
+  return entryText(MARKS[outcome.kind], outcome.threadId, [wrapText(text, "      ")]);
 }

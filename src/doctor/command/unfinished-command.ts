@@ -1,13 +1,13 @@
 /** `unfinished`: lists the threads that their last run left unfinished. It never writes. */
 
 import type { Command } from "commander";
-import { amount, count, printableLine } from "../../shared/text.js";
+import { amount, count, printableLine, spanText } from "../../shared/text.js";
 import { withTarget } from "../targets/targets.js";
 import { askedTools, type UnfinishedThread, unfinishedIn } from "../unfinished.js";
 import { type CommandIo, EXIT, type ExitCode } from "./command-io.js";
 import { lacksGraph, type Options, quietMsOf } from "./options.js";
 import { isComplete, notesText, noteText, readThreads, startReport } from "./report.js";
-import { wrapText } from "./text.js";
+import { entryText, wrapText } from "./text.js";
 
 export async function runUnfinished(command: Command, io: CommandIo): Promise<ExitCode> {
   const options = command.opts<Options>();
@@ -22,7 +22,7 @@ export async function runUnfinished(command: Command, io: CommandIo): Promise<Ex
       (_, thread) => ({ found: unfinishedIn(thread, store) }),
       async ({ found }) => {
         if (found === undefined) return;
-        counts[KINDS[found.kind]] += 1;
+        counts[KINDS[found.kind].count] += 1;
         // They can have texts of messages.
         const { interrupts, error: _, ...fields } = found;
         const questions = { count: interrupts.length, tools: askedTools(found) };
@@ -36,8 +36,8 @@ export async function runUnfinished(command: Command, io: CommandIo): Promise<Ex
     const withoutGraph = lacksGraph(command, io);
     const verdict =
       all === 0 ? "No thread is unfinished." : `${amount(all, "thread is", "threads are")} unfinished`;
-    const kinds = Object.entries(unfinished).flatMap(([name, each]) =>
-      each === 0 ? [] : `${count(each)} ${WORDS[name as keyof typeof WORDS]}`,
+    const kinds = Object.values(KINDS).flatMap(({ count: name, words }) =>
+      name === "unreadable" || counts[name] === 0 ? [] : `${count(counts[name])} ${words}`,
     );
     await printer.end(
       { outcome, counts, withoutGraph, ...reading },
@@ -53,33 +53,17 @@ const WITHOUT_GRAPH = noteText(
   "No graph is named, so it is not known where its nodes stop for a human. Name it: --graph ./src/agent.ts:graph",
 );
 
-const NO_COUNTS = { waiting: 0, goingOn: 0, cancelled: 0, failed: 0, stopped: 0, unreadable: 0 };
-
+/** For each kind of thread, the name of its count, its mark and its words. */
 const KINDS = {
-  waiting: "waiting",
-  "going-on": "goingOn",
-  cancelled: "cancelled",
-  failed: "failed",
-  stopped: "stopped",
-  unreadable: "unreadable",
-} as const;
+  waiting: { count: "waiting", mark: "·", words: "waiting for a human" },
+  "going-on": { count: "goingOn", mark: "·", words: "may be going on" },
+  cancelled: { count: "cancelled", mark: "!", words: "cancelled" },
+  failed: { count: "failed", mark: "✗", words: "failed" },
+  stopped: { count: "stopped", mark: "!", words: "stopped early" },
+  unreadable: { count: "unreadable", mark: "✗", words: "cannot be read" },
+} as const satisfies Record<UnfinishedThread["kind"], object>;
 
-const WORDS = {
-  waiting: "waiting for a human",
-  goingOn: "may be going on",
-  cancelled: "cancelled",
-  failed: "failed",
-  stopped: "stopped early",
-} as const;
-
-const MARKS = {
-  waiting: "·",
-  "going-on": "·",
-  cancelled: "!",
-  failed: "✗",
-  stopped: "!",
-  unreadable: "✗",
-} as const;
+const NO_COUNTS = { waiting: 0, goingOn: 0, cancelled: 0, failed: 0, stopped: 0, unreadable: 0 };
 
 const OUTCOMES = {
   returned: "its result is saved",
@@ -90,8 +74,8 @@ const OUTCOMES = {
 
 function threadText(thread: UnfinishedThread, now: number): string {
   const { threadId, kind, evidence, nodes, calls, updatedAt, otherGraph } = thread;
-  const words = kind === "unreadable" ? "cannot be read" : WORDS[KINDS[kind]];
-  const age = updatedAt === null ? "" : ` · ${ageText(now - Date.parse(updatedAt))}`;
+  const { mark, words } = KINDS[kind];
+  const age = updatedAt === null ? "" : ` · ${spanText(now - Date.parse(updatedAt))} ago`;
   const tools = askedTools(thread);
   const asks = tools.length === 0 ? "" : ` (${tools.join(", ")})`;
   const lines = [
@@ -100,14 +84,5 @@ function threadText(thread: UnfinishedThread, now: number): string {
     ...calls.map(({ tool, callId, outcome }) => `${tool} (${callId}): ${OUTCOMES[outcome]}`),
   ];
   const shown = lines.filter((line) => line !== "").map((line) => wrapText(printableLine(line), "      "));
-  return `${[`  ${MARKS[kind]} ${printableLine(threadId)} · ${words}${asks}${age}`, ...shown].join("\n")}\n`;
-}
-
-function ageText(milliseconds: number): string {
-  const seconds = Math.max(0, Math.round(milliseconds / 1000));
-  if (seconds < 120) return `${seconds} s ago`;
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 120) return `${minutes} min ago`;
-  const hours = Math.round(minutes / 60);
-  return hours < 48 ? `${hours} h ago` : `${Math.round(hours / 24)} days ago`;
+  return entryText(mark, `${threadId} · ${words}${asks}${age}`, shown);
 }

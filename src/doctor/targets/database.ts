@@ -27,11 +27,12 @@ export interface Database {
 export async function storeOfDatabase(
   { target, saver, tables, hide = (text) => text, close }: Database,
   spec: string | undefined,
-  { canWrite, folder, environment, quietMs, now, needsGraph = false }: OpenContext,
+  context: OpenContext,
 ): Promise<ThreadStore> {
+  const { canWrite, folder, quietMs, now, needsGraph = false } = context;
   try {
-    const hasGraph = needsGraph || isGraphNamed({ spec, folder });
-    const graph = hasGraph ? await loadGraph({ spec, folder, environment }) : undefined;
+    const hasGraph = needsGraph || isGraphNamed(spec, folder);
+    const graph = hasGraph ? await loadGraph(spec, context) : undefined;
     const store = storeOf({ graph, saver }, { target, tables, quietMs, now, close });
     return {
       ...store,

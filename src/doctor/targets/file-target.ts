@@ -5,8 +5,7 @@ import { basename, resolve } from "node:path";
 import type { OptionValues } from "commander";
 import { parseJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { listsIn } from "../message-lists.js";
-import { type ShownState, threadOfState } from "../shown-state.js";
+import { listsIn, type ShownState, threadOfState } from "../shown-state.js";
 import { type StoredThread, selectThreads, type ThreadStore } from "../thread-store.js";
 import { type OpenContext, optionOf, reasonOf, type TargetKind, UsageError } from "./target.js";
 
@@ -99,8 +98,7 @@ function toThread(value: unknown, fallback: string): StoredThread | undefined {
   const isOfState = isRecord(state["values"]);
   const values = isOfState ? state["values"] : messages === undefined ? state : {};
   // The messages can be in another channel.
-  if (messages === undefined && !isOfState && listsIn(undefined, state).messages === undefined)
-    return undefined;
+  if (messages === undefined && !isOfState && listsIn(state).messages === undefined) return undefined;
   const shown: ShownState = { ...state, values: { ...Object(values), ...(messages && { messages }) } };
   const isSnapshot = Array.isArray(state["tasks"]);
   const thread = threadOfState(fallback, shown, isSnapshot ? [shown] : []);

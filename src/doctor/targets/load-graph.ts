@@ -10,27 +10,25 @@ import { parseJson } from "../../shared/json.js";
 import { didYouMean } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { compiledGraphOf, type ForeignGraph } from "../../threads/langgraph/swap-channel.js";
-import { importPackage, reasonOf, UsageError } from "./target.js";
-
-interface GraphPlace {
-  /** `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json. */
-  readonly spec: string | undefined;
-  readonly folder: string;
-  /** Contract: langgraph.json's variables are added to it, and none is replaced. */
-  readonly environment: Record<string, string | undefined>;
-}
+import { importPackage, type OpenContext, reasonOf, UsageError } from "./target.js";
 
 const CONFIG = "langgraph.json";
 const ADVICE = "Name your graph: --graph ./src/agent.ts:graph";
 
 /** Whether somebody names a graph: an option, or a langgraph.json in the folder. */
-export function isGraphNamed({ spec, folder }: Pick<GraphPlace, "spec" | "folder">): boolean {
+export function isGraphNamed(spec: string | undefined, folder: string): boolean {
   return spec !== undefined || existsSync(resolve(folder, CONFIG));
 }
 
-/** @throws UsageError if there is no such graph, or if it cannot be loaded. */
-export async function loadGraph({ spec, folder, environment }: GraphPlace): Promise<ForeignGraph> {
-  const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, folder, environment);
+type Context = Pick<OpenContext, "folder" | "environment">;
+
+/**
+ * @param spec `FILE:EXPORT`, or a name in langgraph.json. Undefined: the only graph of langgraph.json.
+ * @throws UsageError if there is no such graph, or if it cannot be loaded.
+ */
+export async function loadGraph(spec: string | undefined, context: Context): Promise<ForeignGraph> {
+  const { folder } = context;
+  const place = spec?.includes(":") ? { spec, folder } : await findInConfig(spec, context);
   const at = place.spec.lastIndexOf(":");
   const [file, name] = [place.spec.slice(0, at), place.spec.slice(at + 1) || "default"];
   const path = resolve(place.folder, file);
@@ -57,8 +55,7 @@ export async function loadGraph({ spec, folder, environment }: GraphPlace): Prom
 
 async function findInConfig(
   wanted: string | undefined,
-  folder: string,
-  environment: Record<string, string | undefined>,
+  { folder, environment }: Context,
 ): Promise<{ readonly spec: string; readonly folder: string }> {
   const path = resolve(folder, CONFIG);
   const text = await readFile(path, "utf8").catch(() => undefined);
@@ -84,15 +81,13 @@ async function findInConfig(
     throw new UsageError(
       `${CONFIG} has no graph \`${name}\`. It has ${names.join(", ")}.${didYouMean(name, names)}`,
     );
-  await addVariables(config["env"], dirname(path), environment);
-  return { spec, folder: dirname(path) };
+  const place = { spec, folder: dirname(path) };
+  await addVariables(config["env"], { ...place, environment });
+  return place;
 }
 
-async function addVariables(
-  env: unknown,
-  folder: string,
-  environment: Record<string, string | undefined>,
-): Promise<void> {
+/** None is replaced. */
+async function addVariables(env: unknown, { folder, environment }: Context): Promise<void> {
   const file = typeof env === "string" ? await readFile(resolve(folder, env), "utf8").catch(() => "") : "";
   const values = isRecord(env) && !Array.isArray(env) ? env : util.parseEnv(file);
   for (const [name, value] of Object.entries(values))

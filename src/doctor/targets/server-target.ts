@@ -14,8 +14,8 @@ import { isPlaceholder } from "../../history/result.js";
 import { defined, isRecord, madeOnce, recordsIn } from "../../shared/values.js";
 import { isOfUpdate } from "../../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../../threads/langgraph/swap-channel.js";
-import { listsIn } from "../message-lists.js";
 import {
+  listsIn,
   messagesInState,
   nodesBeforeModel,
   repairedBy,
@@ -36,7 +36,7 @@ import {
   type ThreadStep,
   type ThreadStore,
   type ThreadWrite,
-  threadOfList,
+  unreadableThread,
   type WriteOutcome,
 } from "../thread-store.js";
 import {
@@ -317,7 +317,7 @@ const STATE_FIELDS: ThreadStateSelectField[] = [
 
 const GOES_ON =
   "The server says that a run is going on. If it was stopped during a run, the thread can stay busy for ever, and refuses messages with status 422: continue with a copy (`client.threads.copy`), and delete the thread.";
-const GONE = { kind: "unreadable", reason: "The server does not have the thread any more (404)." } as const;
+const GONE = "The server does not have the thread any more (404).";
 
 /** @param thread Undefined: it is gone. */
 async function readServedThread(
@@ -327,7 +327,7 @@ async function readServedThread(
   hide: HideSecrets,
   { earlierMessages = Number.POSITIVE_INFINITY }: ReadBounds = {},
 ): Promise<StoredThread> {
-  const gone = { ...threadOfList([], threadId), status: "error", content: GONE } as const;
+  const gone = unreadableThread({ threadId, namespace: "" }, GONE);
   if (thread === undefined) return gone;
   const { status, updated_at } = thread;
   const unread = { ...gone, status, updatedAt: updated_at || undefined };
@@ -378,8 +378,6 @@ function mayLackResults(state: ShownState): boolean {
 
 function toStep(state: ThreadState<unknown>): ThreadStep[] {
   const { checkpoint, parent_checkpoint, created_at, metadata, values, next = [], tasks } = state;
-  const { messages: own, ...others } = Object(values);
-  const { messages } = listsIn(Array.isArray(own) ? own : undefined, others);
   if (checkpoint?.checkpoint_id == null) return [];
   return [
     {
@@ -387,7 +385,7 @@ function toStep(state: ThreadState<unknown>): ThreadStep[] {
       parentId: parent_checkpoint?.checkpoint_id ?? undefined,
       createdAt: created_at ?? undefined,
       metadata: metadata ?? {},
-      messages,
+      messages: listsIn(values).messages,
       next,
       tasks: stepTasksOf(tasks),
     },

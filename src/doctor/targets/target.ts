@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { OptionValues } from "commander";
 import { importOptional } from "../../shared/import-optional.js";
 import { safely } from "../../shared/json.js";
-import { decoded, shortened } from "../../shared/text.js";
+import { decoded, oneLine } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
 import { errorText, type ThreadStore } from "../thread-store.js";
 
@@ -108,7 +108,7 @@ const LONGEST = 300;
 
 /** An error's text on one line, without its stack. */
 export function reasonOf(error: unknown): string {
-  return shortened(errorText(error).replaceAll(/\s+/g, " ").trim(), LONGEST);
+  return oneLine(errorText(error), LONGEST);
 }
 
 /** What stands for a secret. */
@@ -131,7 +131,10 @@ export type HideSecrets = (text: string) => string;
 /** Hides secrets that an error can repeat: an address's password, also as written in the address, and other values. */
 export function hideSecrets(address: string, others: readonly string[] = []): HideSecrets {
   const password = URL.canParse(address) ? new URL(address).password : "";
-  const secrets = [password, decoded(password), ...others].filter((secret) => secret.length > 2);
+  // Longest first, because one secret can begin with another.
+  const secrets = [password, decoded(password), ...others]
+    .filter((secret) => secret.length > 2)
+    .sort((one, other) => other.length - one.length);
   const shown = safeAddress(address);
   return (text) =>
     secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text.replaceAll(address, shown));

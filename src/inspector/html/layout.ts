@@ -1,8 +1,8 @@
 /** What all pages have. */
 
 import { createHash } from "node:crypto";
-import { amount, printableLine, shortened } from "../../shared/text.js";
-import type { ListView } from "../view/read-threads.js";
+import { amount, count, printableLine, shortened, spanText } from "../../shared/text.js";
+import type { ListQuery, ThreadQuery } from "../view/query.js";
 import { html, Markup } from "./markup.js";
 
 /*
@@ -264,9 +264,13 @@ export const statusChip = (status: string, knowsRuns: boolean): Markup =>
 export const options = (names: readonly string[], chosen: string | undefined): readonly Markup[] =>
   names.map((name) => html`<option value="${name}"${name === chosen && html` selected`}>${name}</option>`);
 
-/** With commas between them. */
-export const joined = (parts: readonly Markup[]): readonly Markup[] =>
-  parts.map((part, index) => (index === 0 ? part : html`, ${part}`));
+/** With commas between them. @param last What is before the last one. */
+export const joined = (parts: readonly (Markup | string)[], last = ", "): readonly Markup[] =>
+  parts.map((part, index) => html`${index > 0 && (index === parts.length - 1 ? last : ", ")}${part}`);
+
+/** The first of them, and how many more there are. */
+export const joinedFirst = (parts: readonly (Markup | string)[], most: number): Markup =>
+  html`${joined(parts.slice(0, most))}${parts.length > most && ` and ${count(parts.length - most)} more`}`;
 
 /** Texts of the library have code between backticks. */
 export const codeSpans = (text: string): readonly (Markup | string)[] =>
@@ -290,33 +294,12 @@ export const sourceLink = (source: string | null): Markup | string =>
 
 export const HOME = "/tether";
 
-/** What a thread's page shows. Missing fields have their default. */
-export interface ThreadLink {
-  readonly step?: string | undefined;
-  readonly dialect?: string | undefined;
-  readonly maxTokens?: number | undefined;
-  readonly page?: number | undefined;
-  readonly only?: "changes" | undefined;
-  readonly with?: "tether" | undefined;
-  readonly as?: "wire" | "curl" | undefined;
-  /** A text that the messages have. */
-  readonly q?: string | undefined;
-  /** A message's position, which leads to its row. */
-  readonly at?: number | undefined;
-  /** A subgraph's namespace. */
-  readonly ns?: string | undefined;
-}
+export const listLink = (query: ListQuery = {}): string => `${HOME}${queryText(query)}`;
+export const listJsonLink = (query: ListQuery): string => `${HOME}/threads.json${queryText(query)}`;
 
-type ListLink = Partial<Pick<ListView, "status" | "has" | "graph" | "sort" | "page">> & {
-  readonly q?: string;
-};
-
-export const listLink = (query: ListLink = {}): string => `${HOME}${queryText(query)}`;
-export const listJsonLink = (query: ListLink): string => `${HOME}/threads.json${queryText(query)}`;
-
-export const threadLink = (threadId: string, query: ThreadLink = {}): string =>
+export const threadLink = (threadId: string, query: ThreadQuery = {}): string =>
   `${HOME}/threads/${encodedId(threadId)}${queryText(query)}`;
-export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadLink): string =>
+export const threadJsonLink = (threadId: string, { only: _, q: __, ...query }: ThreadQuery): string =>
   `${HOME}/threads/${encodedId(threadId)}.json${queryText(query)}`;
 
 /** The thread in LangSmith's Studio. @param server Its LangGraph server, which the browser reaches. */
@@ -342,17 +325,9 @@ function queryText(query: object): string {
 
 const LONGEST_SENTENCE = 1_000;
 
-const UNITS = [
-  ["day", 86_400_000],
-  ["hour", 3_600_000],
-  ["minute", 60_000],
-] as const;
-
-/** `2 minutes ago`. */
-function ago(milliseconds: number): string {
-  const [unit, length] = UNITS.find(([, least]) => milliseconds >= least) ?? [];
-  return unit === undefined ? "just now" : `${amount(Math.floor(milliseconds / length), unit)} ago`;
-}
+/** `2 minutes ago`. A page that follows a run does not change each second. */
+const ago = (milliseconds: number): string =>
+  milliseconds < 60_000 ? "just now" : `${spanText(milliseconds)} ago`;
 
 const sizes = new Intl.NumberFormat("en", {
   notation: "compact",

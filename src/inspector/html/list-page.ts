@@ -1,10 +1,11 @@
 import { worthALook } from "../../doctor/finding.js";
 import { amount, count } from "../../shared/text.js";
-import { type ListView, THREAD_STATUSES, TRAITS } from "../view/read-threads.js";
+import { type ListQuery, THREAD_STATUSES, TRAITS } from "../view/query.js";
+import type { ListView } from "../view/read-threads.js";
 import {
   chip,
   codeSpans,
-  joined,
+  joinedFirst,
   layout,
   listJsonLink,
   listLink,
@@ -19,10 +20,10 @@ import { html, type Markup } from "./markup.js";
 
 /** The page `/tether`. */
 export function listPage(view: ListView, now: number): Markup {
-  const { threads, query, status, has, graph, sort, page, hasNext, searched, knowsRuns } = view;
-  const chosen = { q: query, status, has, graph, sort };
+  const { threads, q, status, has, graph, sort, page, hasNext, searched, knowsRuns } = view;
+  const chosen = { q, status, has, graph, sort };
   const link: LinkWith = (more) => listLink({ ...chosen, ...more });
-  const isChosen = [query, status, has, graph].some(Boolean);
+  const isChosen = [q, status, has, graph].some(Boolean);
   const nothing = page > 1 ? `There is no page ${count(page)}.` : isChosen ? NONE_FOUND : NONE;
   const busy = knowsRuns && threads.some(({ report }) => report.status === "busy");
   const shown = threads.length === 0 ? html`<p class="panel">${nothing}</p>` : table(view, link, now);
@@ -32,7 +33,7 @@ export function listPage(view: ListView, now: number): Markup {
     heading: html`<h1>Threads</h1>`,
     body: html`
 <form class="panel" action="${listLink()}" method="get" role="search" aria-label="Threads">
-<label>Search<input type="search" name="q" value="${query}" size="34" aria-describedby="search-help"></label>
+<label>Search<input type="search" name="q" value="${q}" size="34" aria-describedby="search-help"></label>
 <label>Status<select name="status"><option value="">any</option>${options(THREAD_STATUSES, status)}</select></label>
 <label>With<select name="has"><option value="">anything</option>${traits.map((one) => html`<option value="${one}"${one === has && html` selected`}>${one.replace("-", " ")}</option>`)}</select></label>
 <label>Graph<input name="graph" value="${graph}" size="12"></label>
@@ -51,7 +52,7 @@ ${hasNext && html`<a href="${link({ page: page + 1 })}" rel="next">Earlier threa
   });
 }
 
-type LinkWith = (more: Parameters<typeof listLink>[0]) => string;
+type LinkWith = (more: ListQuery) => string;
 
 const NONE = "There are no threads yet.";
 const NONE_FOUND = "No thread was found.";
@@ -91,13 +92,11 @@ function line(
   const { threadId, status, outcome, messages, findings } = report;
   const worth = worthALook(findings);
   const codes = new Set(findings.flatMap(({ code, severity }) => (severity === "info" ? [] : code)));
-  const links = [...codes]
-    .slice(0, MOST_CODES)
-    .map((code) => html`<a href="${link({ has: code })}">${code}</a>`);
+  const links = [...codes].map((code) => html`<a href="${link({ has: code })}">${code}</a>`);
   return html`<tr>
 <th scope="row"><a class="title" href="${threadLink(threadId)}"><bdi>${title === "" ? threadId : title}</bdi></a>${title !== "" && html`<span class="mono">${threadId}</span>`}${graph !== "" && html`<a class="small" href="${link({ graph })}"><bdi>${graph}</bdi></a>`}</th>
 <td data-label="Status">${statusChip(status, knowsRuns)}${stopped !== null && chip("stopped early", "warning")}</td>
-<td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}${links.length > 0 && html`<span class="small codes">${joined(links)}${codes.size > MOST_CODES && ` and ${codes.size - MOST_CODES} more`}</span>`}</td>
+<td data-label="Doctor">${(outcome !== "sound" || openCalls === 0) && outcomeChip(outcome, worth)}${openCalls > 0 && chip(amount(openCalls, "open call"), "warning")}${lastRepair !== null && chip(lastRepair.mark.word, lastRepair.mark.tone)}${links.length > 0 && html`<span class="small codes">${joinedFirst(links, MOST_CODES)}</span>`}</td>
 <td data-label="Messages" class="number">${messages === null ? "unknown" : count(messages)}</td>
 <td data-label="Tokens" class="number">${tokens > 0 ? count(tokens) : html`<span class="soft small">unknown</span>`}</td>
 <td data-label="Changed" class="small">${time(updatedAt, now)}</td>

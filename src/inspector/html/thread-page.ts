@@ -7,9 +7,10 @@ import { amount, count } from "../../shared/text.js";
 import { addToList } from "../../shared/values.js";
 import type { Rung } from "../../threads/events.js";
 import { lines, nameIn } from "../view/message-view.js";
+import type { ThreadQuery } from "../view/query.js";
 import type { Archives } from "../view/read-threads.js";
 import type { RequestDifference } from "../view/request.js";
-import { OPEN } from "../view/rows.js";
+import { FAULT_TONES, OPEN } from "../view/rows.js";
 import type { ShownStep } from "../view/steps.js";
 import type { PageLink, ThreadView } from "../view/thread-view.js";
 import {
@@ -18,6 +19,7 @@ import {
   copied,
   copiedFrom,
   joined,
+  joinedFirst,
   layout,
   options,
   outcomeChip,
@@ -25,7 +27,6 @@ import {
   sentence,
   statusChip,
   studioLink,
-  type ThreadLink,
   threadJsonLink,
   threadLink,
   time,
@@ -33,16 +34,6 @@ import {
 } from "./layout.js";
 import { html, type Markup } from "./markup.js";
 import { goneList, type LinkTo, messageRows } from "./messages.js";
-
-/** A thread's page, with its other pages' addresses. */
-interface Shown {
-  readonly view: ThreadView;
-  readonly chosen: ThreadLink;
-  /** The same page with another choice. */
-  readonly link: (more: ThreadLink) => string;
-  readonly linkTo: LinkTo;
-  readonly now: number;
-}
 
 /** What the page says besides what is in the thread. */
 interface About {
@@ -56,15 +47,25 @@ interface About {
   readonly studio: string | undefined;
 }
 
+/** A thread's page, with its other pages' addresses. */
+interface Shown extends About {
+  readonly view: ThreadView;
+  readonly chosen: ThreadQuery;
+  /** The same page with another choice. */
+  readonly link: (more: ThreadQuery) => string;
+  readonly linkTo: LinkTo;
+}
+
 /** The page `/tether/threads/:id`. */
 export function threadPage(
   view: ThreadView,
   archives: Archives,
-  { page: _, ...chosen }: ThreadLink,
-  { now, repair, isLive, studio }: About,
+  { page: _, ...chosen }: ThreadQuery,
+  about: About,
 ): Markup {
+  const { now, isLive, studio } = about;
   const { threadId, title, report, rows, difference, steps } = view;
-  const link = (more: ThreadLink) => threadLink(threadId, { ...chosen, ...more });
+  const link = (more: ThreadQuery) => threadLink(threadId, { ...chosen, ...more });
   const linkTo: LinkTo = (anchor) => {
     const page = view.pageOfPlace(anchor);
     return `${page === view.page.number ? "" : link({ page })}#${anchor}`;
@@ -72,11 +73,11 @@ export function threadPage(
   const amongAll = (at: number) => link({ only: undefined, q: undefined, at });
   const isPart = chosen.only !== undefined || Boolean(chosen.q);
   const places = { linkTo, amongAll: isPart ? amongAll : undefined };
-  const shown: Shown = { view, chosen, link, linkTo, now };
+  const shown: Shown = { ...about, view, chosen, link, linkTo };
   const name = title === "" ? threadId : title;
   const messages = html`<div class="content">
-<section class="panel story" aria-label="The thread">${story(shown, repair)}</section>
-${questionPanel(view)}${findingsPanel(shown, repair)}${subgraphsPanel(shown)}
+<section class="panel story" aria-label="The thread">${story(shown)}</section>
+${questionPanel(view)}${findingsPanel(shown)}${subgraphsPanel(shown)}
 ${tools(shown)}
 <section aria-label="Messages">
 ${pages(shown, "Pages of messages")}
@@ -103,7 +104,7 @@ ${statePanel(view)}
  */
 
 /** Each answer with its question. A question without an answer is left out. */
-function story(shown: Shown, repair: string | undefined): Markup {
+function story(shown: Shown): Markup {
   const { view } = shown;
   const { unknown, willBeClosed } = view.story;
   const verb = shown.chosen.with === undefined ? "will" : "would";
@@ -142,7 +143,7 @@ function story(shown: Shown, repair: string | undefined): Markup {
         sender(shown),
       ],
     ],
-    ["What to do", todo(shown, repair)],
+    ["What to do", todo(shown)],
   ] as const;
   return html`<dl>${answers.map(
     ([question, parts]) =>
@@ -162,18 +163,20 @@ function storyPart(
     if (found.length === 0) return [];
     return html`<b class="${tone}-text">${amount(found.length, noun)}</b> ${found.length === 1 ? one : many} <span class="soft">(${placeLinks(found, linkTo)})</span>`;
   });
-  return parts.length > 0 && html`${inWords(parts)}`;
+  return parts.length > 0 && html`${joined(parts, " and ")}`;
 }
-
-/** `a, b and c`. */
-const inWords = (parts: readonly (Markup | string)[]): readonly Markup[] =>
-  parts.map((part, index) => html`${index > 0 && (index === parts.length - 1 ? " and " : ", ")}${part}`);
 
 const UNKNOWN_EFFECT = "Whether a closed call took effect is not known.";
 
-/** The faults for which the next message may be refused, if it is sent as it is stored. */
-function refusedFaults({ moment: at, isMade, findings, nodesBefore }: ThreadView): readonly Finding[] {
-  if (at.kind !== "next" || isMade || findings.some(({ code }) => code.startsWith("thread/"))) return [];
+/** What the doctor finds that the next request meets. One that this library makes meets none of it. */
+const metFindings = ({ moment: at, isMade, findings }: ThreadView): readonly Finding[] =>
+  at.kind === "next" && !isMade ? findings : [];
+
+/** The faults for which the next message may be refused. */
+function refusedFaults(view: ThreadView): readonly Finding[] {
+  const { nodesBefore } = view;
+  const findings = metFindings(view);
+  if (findings.some(({ code }) => code.startsWith("thread/"))) return [];
   const mayBePatched = (code: string) => nodesBefore.length > 0 && code.startsWith("pairing/");
   return findings.filter(
     ({ severity, code }) =>
@@ -191,14 +194,14 @@ function refusal({ view, linkTo }: Shown): Markup | false {
   const open = faults.filter(({ code }) => OPEN.has(code));
   // The words and the places are about what is named, not about another fault.
   const named = open.length > 0 ? open : faults.slice(0, 1);
-  const tools = [...new Set(open.map(({ tool }) => nameIn(tool) || "a call"))];
+  const tools = [...new Set(open.map(({ tool }) => tool || "a call"))];
   const places = new Set(open.map(({ index }) => index));
   const calls = view.history.filter((_, index) => places.has(index)).flatMap(callsOf);
   const cut = new Set(calls.flatMap(({ id, kind }) => (kind === "invalid" ? id : [])));
   const isCut = open.some(({ callId }) => cut.has(callId ?? ""));
   const why =
     open.length > 0
-      ? html`${inWords(tools.map((tool) => html`<code><bdi>${tool}</bdi></code>`))} ${open.length === 1 ? "has" : "have"} no result${isCut && ", and arguments that cannot be parsed"}`
+      ? html`${joined(tools.map(codeName), " and ")} ${open.length === 1 ? "has" : "have"} no result${isCut && ", and arguments that cannot be parsed"}`
       : html`<bdi>${codeSpans(sentence(faults[0]?.evidence ?? "").replace(/\.$/, ""))}</bdi>`;
   const others = faults.length - named.length;
   const { dialect = null, providerSays: said = null } = named.find((one) => one.providerSays !== null) ?? {};
@@ -236,19 +239,19 @@ const indexesOf = (found: readonly Finding[]): readonly number[] => [
 ];
 
 /** What ends what is wrong, or goes on with what has stopped. The thread's own agent does none of it. */
-function todo(shown: Shown, repair: string | undefined): readonly (Markup | false)[] {
+function todo(shown: Shown): readonly (Markup | false)[] {
   const { view, link, chosen } = shown;
   const { moment: at, report, isLatest, isMade, errors, stopped } = view;
   const unread = unreadIn(view);
-  if (unread !== undefined) return [unread.fixes.length > 0 && html`<p>${repairText(view, repair)}</p>`];
+  if (unread !== undefined) return [unread.fixes.length > 0 && html`<p>${repairText(shown)}</p>`];
   const isRefused = refusedFaults(view).length > 0;
   const mends =
     isRefused &&
-    html`<p>${repairText(view, repair)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
+    html`<p>${repairText(shown)} In the agent, <code>tetherMiddleware()</code> does this at each message. <a href="${link({ ...chosen, with: "tether" })}">Show what would be sent then</a>.</p>`;
   const lost = lostResults(view).length;
   const keeps =
     lost > 0 &&
-    html`<p>A repair puts ${lost === 1 ? "the saved result" : "the saved results"} into the thread before${repairCommand(view, repair)}</p>`;
+    html`<p>A repair puts ${lost === 1 ? "the saved result" : "the saved results"} into the thread before${repairCommand(shown)}</p>`;
   const answers =
     at.kind === "waiting" &&
     html`<p>Resume the thread with an answer${at.questions.some(({ decisions }) => decisions.length > 0) && html`: <code>${RESUME}</code>, with one decision for each call`}.${!isMade && " A new message instead leaves the calls without results, and most providers refuse it."}</p>`;
@@ -275,15 +278,15 @@ function todo(shown: Shown, repair: string | undefined): readonly (Markup | fals
 const RESUME = 'new Command({ resume: { decisions: [{ type: "approve" }] } })';
 
 /** All that a repair does, and how it is run, or why there is none. */
-function repairText(view: ThreadView, repair: string | undefined): Markup {
-  const { namespace, channel, repairs } = view;
+function repairText(shown: Shown): Markup {
+  const { namespace, channel, repairs } = shown.view;
   if (namespace !== "") return html`A repair does not write the states of subgraphs.`;
   if (channel !== "messages")
     return html`They are in the channel <code>${nameIn(channel)}</code>, which a repair does not write. <code>repairHistory</code> makes such a list sound before the graph sends it.`;
   if (repairs.length === 0)
     return html`A repair changes nothing here: your client may be about to send what is missing.`;
-  const does = inWords(repairs.map(({ kind, count: times }) => REPAIRS[kind](times)));
-  return html`A repair ${does}${repairCommand(view, repair)}`;
+  const does = repairs.map(({ kind, count: times }) => REPAIRS[kind](times));
+  return html`A repair ${joined(does, " and ")}${repairCommand(shown)}`;
 }
 
 const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
@@ -297,7 +300,7 @@ const REPAIRS: Readonly<Record<RepairStepKind, (count: number) => string>> = {
 };
 
 /** The command that shows a repair, and what it lacks. */
-function repairCommand({ threadId }: ThreadView, repair: string | undefined): Markup {
+function repairCommand({ view: { threadId }, repair }: Shown): Markup {
   if (!repair)
     return html`. These pages do not know where the thread is stored: <code>npx langgraph-tether repair</code> needs <code>--url</code>, <code>--postgres</code> or <code>--sqlite</code>.`;
   const lacks =
@@ -329,14 +332,13 @@ function stoppedText({ stopped, isLatest }: ThreadView): Markup | false {
 
 /** Rules besides pairing, and the window: only what is sent as it is stored meets them. */
 function otherRules({ view, linkTo }: Shown): Markup | false {
-  const { moment: at, isMade, findings, totals, form } = view;
-  if (at.kind !== "next" || isMade) return false;
-  const broken = findings.filter(
+  const { moment: at, isMade, totals, form } = view;
+  const broken = metFindings(view).filter(
     ({ code, severity }) => severity !== "info" && /^(?:content|order)\//.test(code),
   );
   const [first] = broken;
   const { maxTokens } = form.options;
-  const isOver = maxTokens !== undefined && totals.tokens > maxTokens;
+  const isOver = at.kind === "next" && !isMade && maxTokens !== undefined && totals.tokens > maxTokens;
   if (first === undefined && !isOver) return false;
   const rules =
     first &&
@@ -347,24 +349,26 @@ function otherRules({ view, linkTo }: Shown): Markup | false {
   return html`${rules}${over}`;
 }
 
-const nodeNames = (nodes: readonly string[]): Markup =>
-  html`${joined(nodes.map((node) => html`<code><bdi>${nameIn(node)}</bdi></code>`))}`;
+const codeName = (name: string): Markup => html`<code><bdi>${nameIn(name)}</bdi></code>`;
+const nodeNames = (nodes: readonly string[]): Markup => html`${joined(nodes.map(codeName))}`;
 
 /** What the patch of deepagents does with open calls, and what it loses. */
 function ownPatch(view: ThreadView): Markup | false {
-  const { moment: at, isMade, findings, nodesBefore } = view;
-  if (at.kind !== "next" || isMade || !nodesBefore.includes(OWN_PATCH)) return false;
-  const patched = findings.filter(({ code, severity }) => OPEN.has(code) && severity === "info").length;
+  if (!view.nodesBefore.includes(OWN_PATCH)) return false;
+  const patched = metFindings(view).filter(
+    ({ code, severity }) => OPEN.has(code) && severity === "info",
+  ).length;
   if (patched === 0) return false;
   const lost = lostResults(view);
   return html`<p>With the next message, the agent's own patch gives ${amount(patched, "call")} a result that says that the call was cancelled.${lost.length > 0 && html` <b class="warning-text">The saved ${lost.length === 1 ? "result" : "results"} of ${nodeNames([...new Set(lost.map(({ tool }) => tool ?? "a tool"))])} ${lost.length === 1 ? "is" : "are"} lost then.</b>`}</p>`;
 }
 
 /** The saved results that the patch of deepagents does not use. */
-const lostResults = ({ moment: at, isMade, findings, nodesBefore }: ThreadView): readonly Finding[] =>
-  at.kind === "next" && !isMade && nodesBefore.includes(OWN_PATCH)
-    ? findings.filter(({ code, severity }) => code === "state/pending-result" && severity === "warning")
-    : [];
+const lostResults = (view: ThreadView): readonly Finding[] =>
+  metFindings(view).filter(
+    ({ code, severity }) =>
+      code === "state/pending-result" && severity === "warning" && view.nodesBefore.includes(OWN_PATCH),
+  );
 
 /** Runs that a server has accepted, and not begun. */
 const queuedText = ({ queued, isLatest }: ThreadView): Markup | false =>
@@ -401,10 +405,8 @@ const UNSEEN_ON_SERVER =
 const MOST_PLACES = 6;
 
 function placeLinks(found: readonly PageLink[], linkTo: LinkTo): Markup {
-  const links = found
-    .slice(0, MOST_PLACES)
-    .map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
-  return html`${joined(links)}${found.length > MOST_PLACES && ` and ${count(found.length - MOST_PLACES)} more`}`;
+  const links = found.map(({ anchor, label }) => html`<a href="${linkTo(anchor)}"><bdi>${label}</bdi></a>`);
+  return joinedFirst(links, MOST_PLACES);
 }
 
 function moment({ view, link, now }: Shown): Markup {
@@ -529,10 +531,8 @@ function errorText({ errors, report, isLatest }: ThreadView): Markup | false {
   );
 }
 
-const TONES: Readonly<Record<string, string>> = { error: "bad", warning: "warning" };
-
 /** One entry for all findings that say the same and have the same fix. */
-function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefined): Markup | false {
+function findingsPanel({ view, linkTo, chosen, repair }: Shown): Markup | false {
   const { report, rows, threadId, findings, isLatest, isMade } = view;
   if (findings.length === 0) return false;
   const groups = new Map<string, Finding[]>();
@@ -541,10 +541,9 @@ function findingsPanel({ view, linkTo, chosen }: Shown, repair: string | undefin
     addToList(groups, [code, severity, dialect, ...fixes.map(({ kind }) => kind)].join(" "), finding);
   }
   const errors = worthALook(findings);
-  const isNamed = repair !== undefined && repair !== "";
   const isHere = isLatest && report.status !== "interrupted" && (isMade || chosen.with !== undefined);
   const command =
-    isNamed &&
+    repair &&
     isHere &&
     view.namespace === "" &&
     errors > 0 &&
@@ -560,7 +559,7 @@ function groupEntry(group: readonly Finding[], linkTo: LinkTo): Markup | false {
   if (first === undefined) return false;
   const { code, severity, evidence, providerSays, fixes } = first;
   const found = indexesOf(group).map(placeOf);
-  return html`<li><p class="head">${chip(severity, TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
+  return html`<li><p class="head">${chip(severity, FAULT_TONES[severity])}<code>${code}</code>${found.length > 0 && html`<span class="small">${placeLinks(found, linkTo)}</span>`}</p><p><bdi>${codeSpans(sentence(evidence))}</bdi>${group.length > 1 && html` <span class="soft">And ${count(group.length - 1)} like it.</span>`}</p>${
     providerSays !== null &&
     html`<p class="small soft">Such a request is refused: <bdi>${sentence(providerSays)}</bdi></p>`
   }${fixes.map(({ description }) => html`<p class="small soft">${codeSpans(description)}</p>`)}</li>`;
@@ -606,12 +605,12 @@ const MOST_CHANNELS = 40;
 function statePanel({ values, channel, isLatest }: ThreadView): Markup | false {
   const names = Object.keys(values).filter((name) => name !== channel);
   if (!isLatest || names.length === 0) return false;
-  const shown = names.slice(0, MOST_CHANNELS);
-  const others = names.length - shown.length;
-  return html`<details class="panel"><summary>The rest of the state: <span class="small soft">${shown.map(nameIn).join(", ")}${others > 0 && ` and ${count(others)} more`}</span></summary><dl>${shown.map(
-    (name) =>
-      html`<dt><code><bdi>${nameIn(name)}</bdi></code></dt><dd><pre class="call" dir="auto">${lines(values[name])}</pre></dd>`,
-  )}</dl></details>`;
+  return html`<details class="panel"><summary>The rest of the state: <span class="small soft">${joinedFirst(names.map(nameIn), MOST_CHANNELS)}</span></summary><dl>${names
+    .slice(0, MOST_CHANNELS)
+    .map(
+      (name) =>
+        html`<dt><code><bdi>${nameIn(name)}</bdi></code></dt><dd><pre class="call" dir="auto">${lines(values[name])}</pre></dd>`,
+    )}</dl></details>`;
 }
 
 /*
@@ -638,7 +637,7 @@ function tools({ view, chosen, link }: Shown): Markup {
   const after = asked.findLast((one) => steps.indexOf(one) < place);
   const stepLink = (to: ShownStep | undefined, text: string, rel: string) =>
     to && html`<a href="${link({ step: to.checkpointId })}" rel="${rel}">${text}</a>`;
-  const hidden = (fields: ThreadLink) =>
+  const hidden = (fields: ThreadQuery) =>
     Object.entries(fields).map(
       ([name, value]) =>
         value !== undefined && html`<input type="hidden" name="${name}" value="${String(value)}">`,

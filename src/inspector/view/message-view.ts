@@ -10,7 +10,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/contract/author.js";
 import { readMedia } from "../../providers/media/media.js";
 import { safely, toJson } from "../../shared/json.js";
-import { printable, printableLine, shortened } from "../../shared/text.js";
+import { oneLine, printable, printableLine, shortened } from "../../shared/text.js";
 import { isRecord, recordsIn } from "../../shared/values.js";
 
 /** How many characters of a text a page shows. The JSON has all. */
@@ -166,7 +166,7 @@ export function titleOf(
   if (typeof given === "string" && given.trim() !== "") return printableLine(given.slice(0, 120));
   const first = messages.find(isUserMessage);
   const text = first === undefined ? "" : contentText(first).slice(0, LONGEST_TITLE * 4);
-  return printableLine(shortened(text.replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  return printableLine(oneLine(text, LONGEST_TITLE));
 }
 
 /** A stored list's messages. Values that are not messages are left out: the doctor names them. */

@@ -2,7 +2,7 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import pLimit from "p-limit";
-import { readList as readStored } from "../../doctor/examine.js";
+import { readList } from "../../doctor/examine.js";
 import { type Finding, type RepairStepKind, type ThreadReport, worthALook } from "../../doctor/finding.js";
 import { isKeptState, reportOn, reportWith } from "../../doctor/findings.js";
 import { type NextHistory, nextHistoryOf, nextMessage } from "../../doctor/next-history.js";
@@ -14,7 +14,6 @@ import {
   storedListOf,
   type ThreadRef,
   type ThreadSelection,
-  type ThreadStatus,
   type ThreadStep,
   type ThreadStore,
   threadOfList,
@@ -24,11 +23,11 @@ import { unansweredCalls } from "../../history/open-calls.js";
 import { isSummaryDue, planSummary } from "../../history/plan-summary.js";
 import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { archiveOf, coverageOf } from "../../history/summary.js";
-import type { DialectName } from "../../providers/contract/dialect-name.js";
 import { toJson } from "../../shared/json.js";
 import { defined } from "../../shared/values.js";
 import { walkSummaries } from "../../threads/summary/full-history.js";
 import { messagesOfList, nameIn, type Question, questionsIn, titleOf } from "./message-view.js";
+import { type ListQuery, LONGEST_QUERY, type ThreadQuery } from "./query.js";
 import { refusal } from "./refusal.js";
 import { formOf, type RequestSettings, reducedForm, type ShownRequest } from "./request.js";
 import { distinctBy, lastRepairIn } from "./rows.js";
@@ -69,19 +68,6 @@ export interface Archive {
   readonly isWhole: boolean;
 }
 
-/** What the reader asks for. */
-interface ThreadQuestion {
-  readonly threadId: string;
-  /** The namespace of a subgraph; undefined for the thread itself. */
-  readonly ns?: string | undefined;
-  /** The checkpoint of the step; undefined for the latest. */
-  readonly step: string | undefined;
-  readonly dialect: DialectName | undefined;
-  readonly maxTokens: number | undefined;
-  /** What this library would send, whoever runs the thread. */
-  readonly with: "tether" | undefined;
-}
-
 /** Contract: resolves to a graph's settings; undefined if they are unknown. */
 export type SettingsOf = (graph: string | undefined) => Promise<RequestSettings | undefined>;
 
@@ -90,17 +76,21 @@ export type ThreadReading = Awaited<ReturnType<typeof readThread>>;
 /** @throws The error of a server that refuses the thread or step, or one with the `status` 404. */
 export async function readThread(
   store: ThreadStore,
-  { threadId, ns: namespace = "", step: wanted, dialect, maxTokens, ...question }: ThreadQuestion,
+  { threadId, ...asked }: ThreadQuery & { readonly threadId: string },
   settingsOf: SettingsOf,
 ) {
+  const { ns: namespace = "", step: wanted, dialect, maxTokens } = asked;
   const [listed] = await listThreads(store, { threadIds: [threadId], limit: 1 }, 0);
   if (listed === undefined) throw refusal(404);
   const ref = { threadId, namespace };
   const below = await readSubgraphs(store, [threadId], () => true);
   const isThere = namespace === "" || below.some((one) => one.namespace === namespace);
   if (!isThere) throw refusal(404);
-  // Only what a subgraph keeps can make a later request of the thread fail.
-  const subgraphs = namespace === "" ? below.filter(isKeptState) : [];
+  const subgraphs = below.map((one) => ({
+    namespace: one.namespace,
+    isKept: isKeptState(one),
+    report: reportOn(one, { dialect }),
+  }));
   const read = await store.read(ref, { earlierMessages: MESSAGES_TO_READ });
   const latest = await readSteps(store, ref, read);
   const line = await readLine(store, ref, latest, wanted);
@@ -117,16 +107,17 @@ export async function readThread(
   const after = stepsAfter(all);
   const isWanted = wanted !== undefined && shown !== undefined && asksModel(shown, after(shown));
   const isLatest = shown?.checkpointId === newest?.checkpointId && !(isWanted && read.status !== "busy");
-  const chosen = { dialect, maxTokens };
   const isChosen = dialect !== undefined || maxTokens !== undefined;
   // Only this library's graphs have known settings.
   const { repairedBy = settings && "agent" } = stored;
   const isOurs = repairedBy !== undefined && repairedBy !== "nobody";
-  const isMade = isOurs || question.with === "tether";
+  const isMade = isOurs || asked.with === "tether";
   const thread: StoredThread = { ...stored, repairedBy: isOurs || !isMade ? repairedBy : "middleware" };
   const { moment, history } = momentOf(thread, [shown, after(shown)], isLatest, isChosen);
   const own = reportOn(stored, { dialect });
-  const report = reportWith(own, subgraphs, { dialect });
+  // Only what a subgraph keeps can make a later request of the thread fail.
+  const kept = subgraphs.flatMap((one) => (namespace === "" && one.isKept ? one.report : []));
+  const report = reportWith(own, kept);
   const reportOfStep = (one: ThreadStep) =>
     one.checkpointId === newest?.checkpointId ? own : reportOnStep(one, stored);
   const steps = withBranches(all.map((one) => stepOf(one, after(one), worthOf(reportOfStep(one)))));
@@ -142,9 +133,9 @@ export async function readThread(
       history: messages,
       isMade,
       form: reducedForm(
-        formOf(messages, step, chosen, settings, context),
+        formOf(messages, step, asked, settings, context),
         helpAt(from, from && after(from), messages),
-        chosen,
+        asked,
       ),
     };
   };
@@ -161,11 +152,7 @@ export async function readThread(
     /** The namespace of the shown state. */
     namespace,
     /** The states of subgraphs, with their verdicts. */
-    subgraphs: below.map((one) => ({
-      namespace: one.namespace,
-      isKept: isKeptState(one),
-      report: reportOn(one, { dialect }),
-    })),
+    subgraphs,
     /** How many runs wait for the thread on its server. */
     queued: (await store.queuedRuns?.(ref)) ?? 0,
     channel: stored.channel ?? "messages",
@@ -207,7 +194,7 @@ export async function readThread(
 /** Values that are not messages have no row. */
 function withRows(findings: readonly Finding[] = [], list: readonly unknown[] = []): readonly Finding[] {
   if (findings.every(({ index }) => index === null)) return findings;
-  const rows = new Map(readStored(list).messages.map(({ index }, row) => [index, row]));
+  const rows = new Map(readList(list).messages.map(({ index }, row) => [index, row]));
   return findings.map((found) => ({ ...found, index: rows.get(found.index ?? -1) ?? null }));
 }
 
@@ -419,33 +406,17 @@ const MOST_SEARCHED = 5_000;
 const MOST_READ = 500;
 const CONCURRENCY = 4;
 
-export const THREAD_STATUSES = ["idle", "busy", "interrupted", "error"] as const;
-
-/** What a thread can have, besides a finding by its code. */
-export const TRAITS = ["findings", "errors", "open-calls", "repairs"] as const;
-
-export const ORDERS = ["changed", "created"] as const;
-
-/** What the reader asks for. */
-interface ListQuestion {
-  /** A thread id, `key=value` of the metadata, or part of an id, the metadata or a message. Empty: all threads. */
-  readonly query: string;
-  /** Undefined: any. */
-  readonly status: ThreadStatus | undefined;
-  /** One of `TRAITS`, or the code of a finding. Undefined: threads with and without. */
-  readonly has: string | undefined;
-  /** The graph's name in the metadata. Undefined: any. */
-  readonly graph: string | undefined;
-  /** @default "changed" */
-  readonly sort: (typeof ORDERS)[number] | undefined;
-  /** From 1. */
+/** With the defaults. */
+interface ListQuestion extends ListQuery {
+  readonly q: string;
   readonly page: number;
 }
 
 export type ListView = Awaited<ReturnType<typeof readListView>>;
 
 /** @throws The error of the server, with its `status`. */
-export async function readListView(store: ThreadStore, question: ListQuestion) {
+export async function readListView(store: ThreadStore, { q = "", page = 1, ...asked }: ListQuery) {
+  const question = { ...asked, q: q.slice(0, LONGEST_QUERY), page };
   const { found, searched } = await findThreads(store, question);
   const limit = pLimit(CONCURRENCY);
   const shownIds = found.slice(0, THREADS_PER_PAGE).map(({ threadId }) => threadId);
@@ -468,7 +439,7 @@ export async function readListView(store: ThreadStore, question: ListQuestion) {
         stopped: stoppedIn(stored, store) ?? null,
         report: reportWith(
           reportOn(stored),
-          subgraphs.filter((one) => one.threadId === threadId),
+          subgraphs.flatMap((one) => (one.threadId === threadId ? reportOn(one) : [])),
         ),
       };
     }),
@@ -496,42 +467,45 @@ async function countOf(store: ThreadStore, question: ListQuestion, length: numbe
 
 /** The page's threads, and one more if there are more. `searched` says how many threads were searched, if not all. */
 async function findThreads(store: ThreadStore, question: ListQuestion) {
-  const { query, status, has, page, sort } = question;
+  const { q, status, has, page, sort } = question;
   const offset = (page - 1) * THREADS_PER_PAGE;
   const filter = filterOf(question);
-  const ofGraph = filterOf({ ...question, query: "" });
+  const ofGraph = filterOf({ ...question, q: "" });
   if (filter !== undefined && has === undefined) {
     const found = await listThreads(store, { ...filter, status, limit: THREADS_PER_PAGE + 1 }, offset, sort);
     if (status === undefined || found.every((thread) => thread.status !== undefined))
       return { found, searched: null };
   }
-  const wanted = query.toLowerCase();
+  const wanted = q.toLowerCase();
   const found: ListedThread[] = [];
   let read = 0;
-  for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
-    const some = await listThreads(
-      store,
-      { ...(filter ?? ofGraph), status, limit: SEARCH_STEP },
-      start,
-      sort,
-    );
-    for (const thread of some) {
-      const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
-      const isOfStatus = status === undefined || thread.status !== undefined;
-      if (!isNamed || !isOfStatus || has !== undefined) {
-        read += 1;
-        if (read > MOST_READ) return { found: found.slice(offset), searched: MOST_READ };
-        const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
-        if (!isOfStatus && stored.status !== status) continue;
-        if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
-        if (has !== undefined && !hasTrait(stored, has)) continue;
-      }
-      found.push(thread);
-      if (found.length > offset + THREADS_PER_PAGE) return { found: found.slice(offset), searched: null };
+  const answer = (searched: number | null) => ({ found: found.slice(offset), searched });
+  for await (const thread of searchedThreads(store, { ...(filter ?? ofGraph), status }, sort)) {
+    if (thread === undefined) return answer(MOST_SEARCHED);
+    const isNamed = filter !== undefined || searchedText(thread).includes(wanted);
+    const isOfStatus = status === undefined || thread.status !== undefined;
+    if (!isNamed || !isOfStatus || has !== undefined) {
+      read += 1;
+      if (read > MOST_READ) return answer(MOST_READ);
+      const stored = await store.read({ threadId: thread.threadId, namespace: "" }, { earlierMessages: 0 });
+      if (!isOfStatus && stored.status !== status) continue;
+      if (!isNamed && !toJson(storedListOf(stored))?.toLowerCase().includes(wanted)) continue;
+      if (has !== undefined && !hasTrait(stored, has)) continue;
     }
-    if (some.length < SEARCH_STEP) return { found: found.slice(offset), searched: null };
+    found.push(thread);
+    if (found.length > offset + THREADS_PER_PAGE) break;
   }
-  return { found: found.slice(offset), searched: MOST_SEARCHED };
+  return answer(null);
+}
+
+/** The threads of a selection, step by step. Undefined ends them if there may be more. */
+async function* searchedThreads(store: ThreadStore, selection: ThreadSelection, sort: ListQuery["sort"]) {
+  for (let start = 0; start < MOST_SEARCHED; start += SEARCH_STEP) {
+    const some = await listThreads(store, { ...selection, limit: SEARCH_STEP }, start, sort);
+    yield* some;
+    if (some.length < SEARCH_STEP) return;
+  }
+  yield undefined;
 }
 
 function hasTrait(thread: StoredThread, trait: string): boolean {
@@ -553,11 +527,11 @@ function openCallsOf(thread: StoredThread): number {
 }
 
 /** What a store itself can select; undefined for part of a text. */
-function filterOf({ query, graph }: Pick<ListQuestion, "query" | "graph">): ThreadSelection | undefined {
+function filterOf({ q, graph }: ListQuestion): ThreadSelection | undefined {
   const ofGraph = graph === undefined ? {} : { metadata: { graph_id: graph } };
-  if (query === "") return ofGraph;
-  if (UUID.test(query)) return { ...ofGraph, threadIds: [query.toLowerCase()] };
-  const [, key, value] = /^([\w.-]+)=(.+)$/s.exec(query) ?? [];
+  if (q === "") return ofGraph;
+  if (UUID.test(q)) return { ...ofGraph, threadIds: [q.toLowerCase()] };
+  const [, key, value] = /^([\w.-]+)=(.+)$/s.exec(q) ?? [];
   if (key === undefined || value === undefined) return undefined;
   return { metadata: { ...ofGraph.metadata, [key]: value } };
 }
@@ -567,7 +541,7 @@ async function listThreads(
   store: ThreadStore,
   selection: ThreadSelection & { readonly limit: number },
   offset: number,
-  order?: ListQuestion["sort"],
+  order?: ListQuery["sort"],
 ): Promise<readonly ListedThread[]> {
   if (store.recent !== undefined) return store.recent(selection, offset, order);
   const listed: ListedThread[] = [];

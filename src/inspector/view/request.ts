@@ -14,6 +14,7 @@ import {
 import { safely, toJson } from "../../shared/json.js";
 import { type Help, rungsIn } from "../../threads/asking/help.js";
 import type { Rung } from "../../threads/events.js";
+import type { ThreadQuery } from "./query.js";
 import type { ShownStep } from "./steps.js";
 
 /** The settings with which a graph asks its model. A run can have others in its `context`. */
@@ -47,14 +48,8 @@ export interface RequestForm {
   readonly reduced?: readonly Rung[];
 }
 
-/** What a reader can choose. */
-interface ChosenForm {
-  readonly dialect: DialectName | undefined;
-  readonly maxTokens: number | undefined;
-}
-
 /** The form of what was sent, with its further changes. A request to another provider has none of them. */
-export function reducedForm(form: RequestForm, help: Help | undefined, chosen: ChosenForm): RequestForm {
+export function reducedForm(form: RequestForm, help: Help | undefined, chosen: ThreadQuery): RequestForm {
   const reduced = rungsIn(help);
   if (help === undefined || reduced.length === 0 || chosen.dialect !== undefined) return form;
   const { isStrict, reduction, bound } = help;
@@ -81,7 +76,7 @@ export function reducedForm(form: RequestForm, help: Help | undefined, chosen: C
 export function formOf(
   messages: readonly BaseMessage[],
   step: ShownStep | undefined,
-  chosen: ChosenForm,
+  chosen: ThreadQuery,
   settings: RequestSettings | undefined,
   context: Readonly<Record<string, unknown>> = {},
 ): RequestForm {

@@ -288,7 +288,7 @@ function marksOfStored(message: BaseMessage): readonly Mark[] {
   ].filter((one) => typeof one === "object");
 }
 
-const FAULT_TONES = { error: "bad", warning: "warning", info: "neutral" } as const;
+export const FAULT_TONES = { error: "bad", warning: "warning", info: "neutral" } as const;
 
 /** Whether a reader of the messages looks for it: a fault, or a call without a result that something else closes. */
 const isShown = ({ code, severity }: Pick<Finding, "code" | "severity">): boolean =>

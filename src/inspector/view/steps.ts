@@ -10,8 +10,8 @@ import { isResult } from "../../history/result.js";
 import { coverageOf, isUserMessage } from "../../history/summary.js";
 import { readMaker } from "../../providers/contract/author.js";
 import { parseJson } from "../../shared/json.js";
-import { amount, printableLine, shortened } from "../../shared/text.js";
-import { isRecord } from "../../shared/values.js";
+import { amount, oneLine, printableLine } from "../../shared/text.js";
+import { isRecord, soundCount } from "../../shared/values.js";
 import { type Help, helpAfter, helpOf, rungsIn } from "../../threads/asking/help.js";
 import { messagesOfList, nameIn } from "./message-view.js";
 
@@ -98,8 +98,7 @@ const named = (names: readonly unknown[]): string =>
 
 function titleOfStep(stored: ThreadStep, response: AIMessage | undefined): string {
   const written = writtenIn(stored);
-  const quoted = (message: BaseMessage) =>
-    printableLine(shortened(contentText(message).replaceAll(/\s+/g, " ").trim(), LONGEST_TITLE));
+  const quoted = (message: BaseMessage) => printableLine(oneLine(contentText(message), LONGEST_TITLE));
   if (response !== undefined) {
     const calls = callsOf(response);
     return calls.length > 0
@@ -191,8 +190,7 @@ export function readError(error: string) {
 /** What a model said about itself; null for what it did not say. */
 function readResponse(response: AIMessage) {
   const { provider = null, model = null } = readMaker(response);
-  const usage: unknown = response.usage_metadata;
-  const details = isRecord(usage) ? usage["input_token_details"] : undefined;
+  const { input_tokens, input_token_details, output_tokens } = Object(response.usage_metadata);
   return {
     /** The name in LangChain's `response_metadata.model_provider`. */
     provider,
@@ -202,21 +200,15 @@ function readResponse(response: AIMessage) {
     /** How its input was reduced, because the provider refused it or it was too long. */
     reduced: rungsIn(helpOf(response)),
     /** Tokens that the provider counted. */
-    inputTokens: countIn(usage, "input_tokens"),
+    inputTokens: soundCount(input_tokens) ?? null,
     /** The input tokens that came from its prompt cache. */
-    cachedTokens: countIn(details, "cache_read"),
-    outputTokens: countIn(usage, "output_tokens"),
+    cachedTokens: soundCount(Object(input_token_details).cache_read) ?? null,
+    outputTokens: soundCount(output_tokens) ?? null,
   };
 }
 
 /** The request's and the response's tokens, as the provider counted them. */
-export function countedTokens({
-  usage_metadata,
-}: BaseMessage & { readonly usage_metadata?: unknown }): number {
-  return (countIn(usage_metadata, "input_tokens") ?? 0) + (countIn(usage_metadata, "output_tokens") ?? 0);
-}
-
-function countIn(value: unknown, name: string): number | null {
-  const count = isRecord(value) ? value[name] : undefined;
-  return typeof count === "number" ? count : null;
+export function countedTokens(message: BaseMessage): number {
+  const { input_tokens, output_tokens } = Object(Reflect.get(message, "usage_metadata"));
+  return (soundCount(input_tokens) ?? 0) + (soundCount(output_tokens) ?? 0);
 }

@@ -12,32 +12,21 @@ import { prepareModelInput } from "../../providers/input/to-model-input.js";
 import { mediaOf } from "../../providers/media/media-limits.js";
 import { validateHistory } from "../../providers/rules/validate-history.js";
 import { nameIn, ROLES, says, titleOf } from "./message-view.js";
+import type { ThreadQuery } from "./query.js";
 import type { ThreadReading } from "./read-threads.js";
 import { differenceTo } from "./request.js";
 import { foldRows, isOfNote, type Row, rowsOf } from "./rows.js";
 
 export type ThreadView = ReturnType<typeof viewThread>;
 
-/** Which rows a page has. */
-interface WantedRows {
-  /** From 1. Undefined: the last one. */
-  readonly page?: number | undefined;
-  readonly only?: "changes" | undefined;
-  /** A text that the messages have. */
-  readonly q?: string | undefined;
-}
-
 export function viewThread(
   { history, before, metadata, ...read }: ThreadReading,
-  { page: wantedPage, only, q = "" }: WantedRows,
+  { page: wantedPage, only, q = "" }: ThreadQuery,
 ) {
   const { moment, form } = read;
   const isAsked = moment.kind === "asked" || moment.kind === "next";
-  const explanation = !isAsked
-    ? unasked(history)
-    : read.isMade
-      ? explainPrepared(history, form.options)
-      : sentAsStored(history);
+  const explanation =
+    isAsked && read.isMade ? explainPrepared(history, form.options) : sentAsStored(history, isAsked);
   const { input } = explanation;
   const difference = isAsked && before !== undefined ? differenceTo(before, input) : undefined;
   const next = moment.kind === "next" ? moment : NOTHING_NEXT;
@@ -112,15 +101,16 @@ function refusedMedia(
   return [];
 }
 
-function unasked(history: readonly BaseMessage[]): InputExplanation {
-  const told = { fate: "sent", inputIndexes: [], reasons: [] } as const;
-  return { input: [], stored: history.map(({ id }, index) => ({ ...told, index, id })), added: [] };
-}
-
-function sentAsStored(history: readonly BaseMessage[]): InputExplanation {
+/** What is sent if this library makes no request: everything, or nothing. */
+function sentAsStored(history: readonly BaseMessage[], isAsked: boolean): InputExplanation {
   const told = { fate: "sent", reasons: [] } as const;
-  const stored = history.map(({ id }, index) => ({ ...told, index, inputIndexes: [index], id }));
-  return { input: [...history], stored, added: [] };
+  const stored = history.map(({ id }, index) => ({
+    ...told,
+    index,
+    inputIndexes: isAsked ? [index] : [],
+    id,
+  }));
+  return { input: isAsked ? [...history] : [], stored, added: [] };
 }
 
 /** How many rows a page has. */

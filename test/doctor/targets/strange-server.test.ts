@@ -56,6 +56,13 @@ describe("an address where no LangGraph server is", () => {
       /there is a server, but no LangGraph server: \/threads\/search gives no list of threads\./,
     );
   });
+
+  it("that repeats the values of headers does not bring them into the report, also if one begins with another", async () => {
+    const url = await startServer(() => [418, "Not for part-of-a-key and part."]);
+    const { code, errors } = await doctor(url, "--header", "a=part", "--header", "b=part-of-a-key");
+    expect(code).toBe(2);
+    expect(errors).toContain("Not for *** and ***.");
+  });
 });
 
 describe("a thread", () => {
