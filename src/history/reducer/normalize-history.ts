@@ -16,12 +16,9 @@ import {
 } from "../group.js";
 import { copyMessage, deriveUnusedId, isChunk } from "../message.js";
 import { isMessage, readMessages } from "../read-messages.js";
-import { createRepair, type Repair } from "../repair.js";
+import { createRepair, type NoteRepair } from "../repair.js";
 import { isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { isReadBack } from "../storable.js";
-
-/** Takes note of each repair, in order. */
-export type NoteRepair = (repair: Repair) => void;
 
 interface Known {
   /**
