@@ -2,7 +2,7 @@
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { createFollowing, type Follower, takeAll } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import type { Target } from "../contract/author.js";
 import { cacheMarksIn, withLastMarks } from "../contract/text-fields.js";
@@ -209,19 +209,11 @@ export function projectMessages(conversation: Conversation, target: Target): Pro
 /** The same for messages of only one request, such as shortened copies. */
 export function projectOnce(conversation: Conversation, target: Target): ProjectedInput {
   const { system, messages, mostMarks } = conversation;
-  const projection = projectionOf(messages, target);
-  return (
-    projection.after(formSystem(system, target), mostMarks) ??
-    projectOnce(systemInFront(conversation, target.dialect), target)
-  );
+  const projected = takeAll(new Projection(target), messages).after(formSystem(system, target), mostMarks);
+  return projected ?? projectOnce(systemInFront(conversation, target.dialect), target);
 }
 
 function formSystem(system: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return system.length === 0 ? [] : (projectionOf(system, target).after([], undefined)?.formed ?? []);
-}
-
-function projectionOf(messages: readonly BaseMessage[], target: Target): Projection {
-  const projection = new Projection(target);
-  for (const message of messages) projection.take(message);
-  return projection;
+  if (system.length === 0) return [];
+  return takeAll(new Projection(target), system).after([], undefined)?.formed ?? [];
 }

@@ -11,7 +11,7 @@
 
 import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { createFollowing, type Follower, takeAll } from "../../history/follow-list.js";
 import { contentText, copyMessage, madeOf, withTextFor } from "../../history/message.js";
 import { callIdOf, createPlaceholder, isResult } from "../../history/result.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
@@ -50,9 +50,7 @@ export function settleServerCallsOnce(
   messages: readonly BaseMessage[],
   target: Target,
 ): readonly BaseMessage[] {
-  const settling = new Settling(target);
-  for (const [index, message] of messages.entries()) settling.take(message, index);
-  return withChanges(messages, settling);
+  return withChanges(messages, takeAll(new Settling(target), messages));
 }
 
 function withChanges(messages: readonly BaseMessage[], settling: Settling): readonly BaseMessage[] {
