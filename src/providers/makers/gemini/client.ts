@@ -4,7 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/message.js";
+import { copyMessage, mapBlocks } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
@@ -232,13 +232,10 @@ const WRAPPED = "tether_part";
 
 /** The message with parts of Google in a form for which the client does not throw, as 2.3.2 still does. */
 function wrapped(message: BaseMessage): BaseMessage {
-  const { content } = message;
-  if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isUnknownPart)) return message;
-  return copyMessage<BaseMessage>(message, {
-    content: content.map((block) =>
-      isUnknownPart(block) ? { type: WRAPPING, [WRAPPING]: { [WRAPPED]: typeless(block) } } : block,
-    ),
-  });
+  if (!isAIMessage(message)) return message;
+  return mapBlocks(message, (block) =>
+    isUnknownPart(block) ? { type: WRAPPING, [WRAPPING]: { [WRAPPED]: typeless(block) } } : block,
+  );
 }
 
 /** The client stores what it does not know as Google has it, or with the name of its field as the type. */
@@ -333,12 +330,10 @@ function passSignal(model: BaseChatModel): BaseChatModel {
  * from a checkpoint, LangChain takes each of these blocks for another call. Up to `@langchain/google` 0.2.6 at least.
  */
 function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
-  const { content, tool_calls } = message;
-  if (!Array.isArray(content) || !tool_calls?.length) return message;
-  const named = content.filter(
-    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
+  if (!message.tool_calls?.length) return message;
+  return mapBlocks(message, (block) =>
+    isRecord(block) && block["type"] === "tool_call" && block["id"] === undefined ? undefined : block,
   );
-  return named.length === content.length ? message : copyMessage(message, { content: named });
 }
 
 /*
