@@ -10,7 +10,7 @@ import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
 import { DETAILS } from "../../contract/host-fields.js";
-import { sendingAs } from "../../contract/model-view.js";
+import { askedThrough } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
 import { mapSchemas } from "../../contract/response-format.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
@@ -108,9 +108,10 @@ export const geminiProvider: Provider = {
 function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
   const isDemanded = needsSignature(modelId);
-  const carried = (messages: BaseMessage[]) =>
-    messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
-  return viewOf(model, sendingAs(carried, model));
+  return askedThrough(model, (client, messages) => [
+    client,
+    messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message)),
+  ]);
 }
 
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
@@ -219,11 +220,10 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
       return { ...generated, stream: withCandidates(generated.stream) };
     },
   };
-  const view = viewOf(model, { client: viewOf(client, repaired) });
-  return viewOf(
-    view,
-    sendingAs((messages) => messages.map(wrapped), view),
-  );
+  return askedThrough(viewOf(model, { client: viewOf(client, repaired) }), (asked, messages) => [
+    asked,
+    messages.map(wrapped),
+  ]);
 }
 
 /** The client sends the value of such a block as a part with this name. It is unwrapped in the request. */
