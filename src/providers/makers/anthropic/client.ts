@@ -175,7 +175,7 @@ function keepBlocks(model: BaseChatModel): BaseChatModel {
         ...more,
       );
       for await (const chunk of asked) {
-        for (const { index, type } of blocksOf(chunk))
+        for (const { index, type } of recordsIn(chunk.message.content))
           if (waiting.get(index)?.["type"] === type) waiting.delete(index);
         for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
         waiting.clear();
@@ -277,10 +277,6 @@ function watch(stream: EventStream, begins: (index: unknown, block: Fields) => v
       }
     },
   };
-}
-
-function blocksOf({ message: { content } }: ChatGenerationChunk): Record<string, unknown>[] {
-  return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
 function chunkOf(block: Fields, isCall: boolean): ChatGenerationChunk {

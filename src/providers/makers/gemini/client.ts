@@ -9,7 +9,7 @@ import { asText } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
-import { DETAILS } from "../../contract/host-fields.js";
+import { DETAILS, isGiven } from "../../contract/host-fields.js";
 import { askedThrough } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
 import { mapSchemas } from "../../contract/response-format.js";
@@ -354,9 +354,7 @@ function signedForGoogle(message: Fields, modelId: string): Fields {
 /** One entry per message, with its first call's id: RooCodeInc/Roo-Code/pull/10640 */
 function signedForOpenRouter(message: Fields, modelId: string): Fields {
   const [first] = recordsIn(message["tool_calls"]);
-  const given = message[DETAILS];
-  const isSigned = given != null && given !== "" && !(Array.isArray(given) && given.length === 0);
-  if (first === undefined || isSigned || !needsSignature(modelId)) return message;
+  if (first === undefined || isGiven(message[DETAILS]) || !needsSignature(modelId)) return message;
   const detail = { type: "reasoning.encrypted", data: GEMINI_SENTINEL, id: first["id"] };
   return { ...message, [DETAILS]: [{ ...detail, format: "google-gemini-v1", index: 0 }] };
 }
