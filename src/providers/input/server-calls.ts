@@ -73,6 +73,7 @@ interface LastResponse {
 }
 
 interface OpenCall {
+  readonly message: AIMessage;
   readonly index: number;
   readonly block: Block;
 }
@@ -81,7 +82,6 @@ class Settling implements Follower {
   /** The messages that are sent in another form, by index. A projection's follower expects the same copies. */
   readonly changed = new Map<number, BaseMessage>();
   readonly #target: Target;
-  readonly #messages = new Map<number, AIMessage>();
   readonly #open = new Map<string, OpenCall>();
   /** The calls that are left out, by index. */
   readonly #lost = new Map<number, Set<string>>();
@@ -162,10 +162,8 @@ class Settling implements Follower {
   /** Another model's calls are not calls for this one. */
   #readCalls(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     if (!isOwnMessage(message, this.#target)) return;
-    for (const block of callsWithoutResult(content)) {
-      this.#open.set(asText(serverCallId(block)), { index, block });
-      this.#messages.set(index, message);
-    }
+    for (const block of callsWithoutResult(content))
+      this.#open.set(asText(serverCallId(block)), { message, index, block });
   }
 
   #isSent(block: Block): boolean {
@@ -184,12 +182,12 @@ class Settling implements Follower {
   #leaveOut(calls: readonly OpenCall[]): void {
     for (const { index, block } of calls)
       madeOnce(this.#lost, index, () => new Set()).add(serverCallId(block) ?? "");
-    for (const index of new Set(calls.map((call) => call.index))) {
+    for (const [index, given] of new Map(calls.map((call) => [call.index, call.message]))) {
       const lost = this.#lost.get(index);
-      const message = this.changed.get(index) ?? this.#messages.get(index);
-      if (message === undefined || !Array.isArray(message.content)) continue;
+      const message: BaseMessage = this.changed.get(index) ?? given;
+      if (!Array.isArray(message.content)) continue;
       const content = withTextFor(message.content, (block) => lost?.has(serverCallId(block) ?? "") !== true);
-      this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
+      this.changed.set(index, copyMessage(message, { content }));
     }
   }
 }
