@@ -115,16 +115,7 @@ export type ToolCallsToKeep = number | { readonly max: number; readonly clearAtL
  * @throws InvalidMessageError if `given` is not a list of messages.
  */
 export function filterToolCalls(given: readonly BaseMessage[], max: ToolCallsToKeep): BaseMessage[] {
-  const messages = soundMessages(given);
-  const left = filterEach(messages, max);
-  return (left === messages ? left : left.filter((message) => message !== undefined)) as BaseMessage[];
-}
-
-/** What is left of each message; undefined if nothing is. The same array if nothing is removed. */
-export function filterEach(
-  messages: readonly BaseMessage[],
-  max: ToolCallsToKeep,
-): readonly (BaseMessage | undefined)[] {
+  const messages = soundMessages(given) as BaseMessage[];
   const { groups } = groupMessages(messages, callsOf);
   const turnStart = messages.findLastIndex(
     (message, index) => isUserMessage(message) && !joinsTurn(messages, index),
@@ -144,7 +135,8 @@ export function filterEach(
     left[group.start] = withoutFirstCalls(group.head, cut);
     for (const place of group.answeredAt.slice(0, cut)) if (place !== undefined) left[place] = undefined;
   }
-  return left.every((message, index) => message === messages[index]) ? messages : left;
+  const isSame = left.every((message, index) => message === messages[index]);
+  return isSame ? messages : left.filter((message) => message !== undefined);
 }
 
 /** @throws InvalidSettingError for an unusable limit. */

@@ -58,12 +58,22 @@ export function createFollowing<Made extends Follower>(): Following<Made> {
     const { follower, list, facts } = isKnown ? known : { follower: create(), list: [], facts: new Map() };
     // If a message throws when it is read, no half-read follower is kept.
     if (isKept) kept.set(first, others);
-    for (let index = list.length; index < messages.length; index += 1)
-      follower.take(messages[index] as BaseMessage, index);
+    takeAll(follower, messages, list.length);
     const line = { variant, follower, list: messages.slice(), facts: latestFacts(messages, facts) };
     if (isKept) kept.set(first, [...others.slice(1 - MOST_VARIANTS), line]);
     return read(follower);
   };
+}
+
+/** The follower, after it has taken the list. Used alone for a list that no other one continues. */
+export function takeAll<Made extends Follower>(
+  follower: Made,
+  messages: readonly BaseMessage[],
+  start = 0,
+): Made {
+  for (let index = start; index < messages.length; index += 1)
+    follower.take(messages[index] as BaseMessage, index);
+  return follower;
 }
 
 /** Whether these messages begin with a line's list: the same objects, which hold the same as before. */

@@ -155,8 +155,8 @@ export type Accept = (result: ToolMessage | undefined, call: Call | undefined) =
 /** The slots of one call id, nearest last. */
 interface Offer<Group> {
   readonly slots: Slot<Group>[];
-  /** For each search, what it must still look at: the first `end` slots, and those that were added since. */
-  readonly left: Map<string, { end: number; readonly added: Slot<Group>[] }>;
+  /** For each search, the slots that it must still look at. */
+  readonly left: Map<string, Slot<Group>[]>;
 }
 
 /** Slots by call id. A search skips a slot that it did not accept until the slot is reopened. */
@@ -176,8 +176,7 @@ export class Slots<Group extends Owner, Search extends string> {
       const { slots, left } = madeOnce(this.#offers, id, () => ({ slots: [], left: new Map() }));
       for (const call of calls) {
         const slot = { group, call };
-        slots.push(slot);
-        for (const { added } of left.values()) added.push(slot);
+        for (const list of [slots, ...left.values()]) list.push(slot);
       }
     }
   }
@@ -195,13 +194,12 @@ export class Slots<Group extends Owner, Search extends string> {
   nearest(id: string, search: Search): Slot<Group> | undefined {
     const offer = this.#offers.get(id);
     if (offer === undefined) return undefined;
-    const { slots } = offer;
-    const left = madeOnce(offer.left, search, () => ({ end: slots.length, added: [] }));
-    for (;;) {
-      const slot = left.added.at(-1) ?? slots[left.end - 1];
-      if (slot === undefined || this.#accepts(slot, search)) return slot;
-      if (left.added.pop() === undefined) left.end -= 1;
+    const left = madeOnce(offer.left, search, () => offer.slots.slice());
+    for (let slot = left.at(-1); slot !== undefined; slot = left.at(-1)) {
+      if (this.#accepts(slot, search)) return slot;
+      left.pop();
     }
+    return undefined;
   }
 
   #accepts({ group, call }: Slot<Group>, search: Search): boolean {

@@ -89,28 +89,19 @@ const EVERY: Readonly<Record<string, Shape>> = {
   response_metadata: { repair: (value) => (isRecord(value) ? value : {}), expectation: "an object" },
 };
 
-type Field = Shape & { readonly name: string };
+/** Fields that only messages of one type have. */
+const OF_TYPE: Readonly<Record<string, Readonly<Record<string, Shape>>>> = {
+  ai: { tool_calls: CALLS, invalid_tool_calls: CALLS },
+  tool: { tool_call_id: { repair: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" } },
+  generic: { role: { repair: (role) => (isText(role) ? role : "user"), expectation: "a string" } },
+};
 
-const listed = (shapes: Readonly<Record<string, Shape>>): readonly Field[] =>
-  Object.entries(shapes).map(([name, shape]) => ({ name, ...shape }));
+const OF_EVERY = Object.entries(EVERY);
+const FIELDS = new Map<unknown, typeof OF_EVERY>(
+  Object.entries(OF_TYPE).map(([type, own]) => [type, [...OF_EVERY, ...Object.entries(own)]]),
+);
 
-const OF_EVERY = listed(EVERY);
-const FIELDS: ReadonlyMap<unknown, readonly Field[]> = new Map([
-  ["ai", listed({ ...EVERY, tool_calls: CALLS, invalid_tool_calls: CALLS })],
-  [
-    "tool",
-    listed({
-      ...EVERY,
-      tool_call_id: { repair: (id) => (isText(id) ? id : ""), expectation: "the id of a tool call" },
-    }),
-  ],
-  [
-    "generic",
-    listed({ ...EVERY, role: { repair: (role) => (isText(role) ? role : "user"), expectation: "a string" } }),
-  ],
-]);
-
-function shapesOf(type: unknown): readonly Field[] {
+function shapesOf(type: unknown): readonly (readonly [name: string, shape: Shape])[] {
   return FIELDS.get(type) ?? OF_EVERY;
 }
 
@@ -125,7 +116,7 @@ export function repairMessage<T extends BaseMessage>(message: T): T {
 
 function repairFields<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, repair } of shapesOf(message.type)) {
+  for (const [name, { repair }] of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     const sound = repair(value);
     if (sound !== value) changes[name] = sound;
@@ -152,7 +143,7 @@ function repairFields<T extends BaseMessage>(message: T): T {
  */
 export function withoutNulls<T extends BaseMessage>(message: T): T {
   const changes: Record<string, unknown> = {};
-  for (const { name, repair } of shapesOf(message.type)) {
+  for (const [name, { repair }] of shapesOf(message.type)) {
     const value: unknown = Reflect.get(message, name);
     if (value === null) changes[name] = repair(value) ?? undefined;
   }
@@ -213,7 +204,7 @@ export interface ShapeIssue {
  */
 export function issueOfShape(message: object): ShapeIssue | undefined {
   const type: unknown = Reflect.get(message, "type");
-  for (const { name: path, repair, expectation, item } of shapesOf(type)) {
+  for (const [path, { repair, expectation, item }] of shapesOf(type)) {
     const value: unknown = message[path as never];
     if (repair(value) === value) continue;
     if (item === undefined || !Array.isArray(value)) return { path, expectation, value };

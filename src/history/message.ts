@@ -76,6 +76,21 @@ export function changeMessage<T extends BaseMessage>(message: T, fields: Partial
   return Object.assign(message, fields, { lc_kwargs: { ...message.lc_kwargs, ...fields } });
 }
 
+type Block = Exclude<MessageContent, string>[number];
+
+/**
+ * The message with other blocks; the same one if none changes.
+ *
+ * @param change Contract: returns the block as it is or a new one. Undefined leaves it out.
+ */
+export function mapBlocks<T extends BaseMessage>(message: T, change: (block: Block) => Block | undefined): T {
+  const { content } = message;
+  if (!Array.isArray(content)) return message;
+  const blocks = content.map(change);
+  if (blocks.every((block, index) => block === content[index])) return message;
+  return copyMessage<BaseMessage>(message, { content: blocks.filter((block) => block !== undefined) }) as T;
+}
+
 /**
  * Whether a message is a stream chunk, by LangChain's name for its class. LangChain's own check compares prototypes, so
  * it is false for chunks from another copy of LangChain.
@@ -166,8 +181,6 @@ export function contentText({ content }: BaseMessage): string {
     .filter((text) => text !== "")
     .join("\n");
 }
-
-type Block = Exclude<MessageContent, string>[number];
 
 /**
  * Replaces the blocks that are not taken with a text, if they say something. A call and its result stay or go together,

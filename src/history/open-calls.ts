@@ -62,34 +62,23 @@ export interface UsageReport {
   readonly isShortened: boolean;
 }
 
-export interface Survey {
+class Surveyor implements Follower {
   /**
    * How many messages at the beginning are complete groups: each call has its result, directly after its message and in
    * call order.
    */
-  readonly paired: number;
-  /** How many of the values are not messages, or have a role that clients may not know. */
-  readonly odd: number;
-  readonly summaries: number;
-  /** How many results another program made up. */
-  readonly madeUp: number;
-  /** How many are system messages, and how many of these come before all others. */
-  readonly systems: number;
-  readonly leadingSystems: number;
-  /** The messages' tokens, by our estimate. */
-  readonly tokens: number;
-  /** What providers reported with responses, oldest first. */
-  readonly reports: readonly UsageReport[];
-}
-
-class Surveyor implements Follower, Survey {
   paired = 0;
+  /** How many of the values are not messages, or have a role that clients may not know. */
   odd = 0;
   summaries = 0;
+  /** How many results another program made up. */
   madeUp = 0;
+  /** How many are system messages, and how many of these come before all others. */
   systems = 0;
   leadingSystems = 0;
+  /** The messages' tokens, by our estimate. */
   tokens = 0;
+  /** What providers reported with responses, oldest first. */
   readonly reports: UsageReport[] = [];
   #turn = 0;
   /** Whether all messages so far are in order, the last group's calls, and how many of them have their result. */
@@ -135,6 +124,8 @@ class Surveyor implements Follower, Survey {
     });
   }
 }
+
+export type Survey = Readonly<Omit<Surveyor, "take">>;
 
 const COMMON_ROLES: ReadonlySet<unknown> = new Set(["human", "ai", "tool", "system"]);
 

@@ -46,14 +46,9 @@ export const TARGET = 0.5;
 const LEAST_GAIN = 0.1;
 
 export function isSummaryDue(history: readonly BaseMessage[], policy: SummaryPolicy): boolean {
-  if (
-    policy.maxTokensBeforeSummary > 0 &&
-    measureInput(history, policy).tokens > policy.maxTokensBeforeSummary
-  )
-    return true;
-  return (
-    policy.maxMessagesBeforeSummary > 0 && countVisible(history, policy) > policy.maxMessagesBeforeSummary
-  );
+  const { maxTokensBeforeSummary: mostTokens, maxMessagesBeforeSummary: mostMessages } = policy;
+  const isTooLong = mostTokens > 0 && measureInput(history, policy).tokens > mostTokens;
+  return isTooLong || (mostMessages > 0 && countVisible(history, policy) > mostMessages);
 }
 
 /** How many messages the model sees, without system messages and summaries. */

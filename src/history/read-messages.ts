@@ -19,21 +19,18 @@ import { addToList, isRecord } from "../shared/values.js";
 import { callsOf } from "./call.js";
 import { copyMessage, isChunk, REMOVE_ALL_MESSAGES } from "./message.js";
 import { issueOfShape, repairMessage, withoutNulls } from "./message-shape.js";
-import { createRepair, type Repair } from "./repair.js";
+import { createRepair, type NoteRepair } from "./repair.js";
 import { isReadBack } from "./storable.js";
 
 /**
  * Reads any list as messages. A removal applies to the messages before it. A value that is not a message is reported.
  */
-export function readMessages(values: readonly unknown[], report: (repair: Repair) => void): BaseMessage[] {
+export function readMessages(values: readonly unknown[], report: NoteRepair): BaseMessage[] {
   return readEach(values, report).filter((message) => message !== undefined);
 }
 
 /** The message that each value becomes; undefined if the value is not a message, or is removed. */
-export function readEach(
-  values: readonly unknown[],
-  report: (repair: Repair) => void,
-): (BaseMessage | undefined)[] {
+export function readEach(values: readonly unknown[], report: NoteRepair): (BaseMessage | undefined)[] {
   const messages: (BaseMessage | undefined)[] = [];
   const places = new Map<string | undefined, number[]>();
   let removed = 0;
@@ -58,9 +55,10 @@ export function isMessageList(values: readonly unknown[]): values is BaseMessage
 }
 
 /** A value's message in a sound form. A value that is not a message gives undefined, and is reported. */
-export function readMessage(value: unknown, report: (repair: Repair) => void): BaseMessage | undefined {
+export function readMessage(value: unknown, report: NoteRepair): BaseMessage | undefined {
   const message = convertMessage(value);
-  const by = message && soundForm(message);
+  // A value of the message can throw when it is read, such as a proxy.
+  const by = message && safely(() => repairMessage(message));
   if (message === undefined || by === undefined) {
     report(createRepair({ kind: "value-refused", value }));
     return undefined;
@@ -123,13 +121,7 @@ const CHUNK_ONLY_FIELDS = new Set(["type", "tool_call_chunks"]);
  * instance of a stored class is returned as it is; see {@link repairMessage} for others.
  */
 export function coerceMessage(value: unknown): BaseMessage | undefined {
-  const message = convertMessage(value);
-  return message && soundForm(message);
-}
-
-/** Undefined for a message with a value that throws when it is read, such as a proxy. */
-function soundForm(message: BaseMessage): BaseMessage | undefined {
-  return safely(() => repairMessage(message));
+  return readMessage(value, () => {});
 }
 
 export function convertMessage(value: unknown): BaseMessage | undefined {

@@ -47,6 +47,9 @@ type RepairDetail =
  */
 export type Repair = RepairDetail & { readonly key: string };
 
+/** Takes note of each repair, in order. */
+export type NoteRepair = (repair: Repair) => void;
+
 /** The kind of a repair. */
 export type RepairKind = Repair["kind"];
 

@@ -111,17 +111,15 @@ export function storableCopy(value: unknown): unknown {
 
 /** The JSON of a value, with bigints as texts. */
 export function jsonText(value: unknown): string {
-  const json = safely(() => JSON.stringify(value, (_, item) => (isBigint(item) ? String(item) : item)));
+  const json = safely(() =>
+    JSON.stringify(value, (_, item) => (typeof item === "bigint" ? String(item) : item)),
+  );
   return json ?? "(a value that cannot be written as JSON)";
-}
-
-function isBigint(value: unknown): value is bigint {
-  return typeof value === "bigint";
 }
 
 /** @param known The copies of objects met before. An object that contains itself is not copied. */
 function withTexts(value: unknown, levels: number, known: Map<object, unknown>): unknown {
-  if (isBigint(value)) return String(value);
+  if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null || levels === 0) return value;
   if (known.has(value)) return known.get(value);
   known.set(value, value);

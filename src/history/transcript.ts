@@ -60,7 +60,7 @@ export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiec
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
-    const left = text.slice(start, start + longestWith(tokens));
+    const left = text.slice(start);
     const part = takeStart(left, tokens) || left.slice(0, 1);
     parts.push(part);
     start += part.length;
@@ -100,38 +100,32 @@ export function cutMiddle(text: string, tokens: number, note: string): string {
 
 /** The longest beginning with at most this many tokens. */
 function takeStart(text: string, tokens: number): string {
-  const longest = text.slice(0, longestWith(tokens));
-  // Without half of a surrogate pair, a text can have one token more.
-  const ofLength = (length: number) => beginningOf(text, length);
-  return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
+  return longestPart(text, tokens, beginningOf);
 }
 
 function takeEnd(text: string, tokens: number): string {
-  const longest = text.slice(Math.max(text.length - longestWith(tokens), 0));
-  const ofLength = (length: number) => {
-    const start = longest.length - length;
-    return longest.slice(isHighSurrogate(longest, start - 1) ? start + 1 : start);
-  };
-  return ofLength(fittingLength(longest.length, (length) => countTextTokens(ofLength(length)) <= tokens));
+  return longestPart(text, tokens, (whole, length) => {
+    const start = whole.length - length;
+    return whole.slice(isHighSurrogate(whole, start - 1) ? start + 1 : start);
+  });
 }
 
 /** Few texts have more characters per token, and a part of those is enough. */
 const MOST_CHARACTERS_PER_TOKEN = 8;
 
-function longestWith(tokens: number): number {
-  return Math.max(Math.ceil(tokens), 1) * MOST_CHARACTERS_PER_TOKEN;
-}
-
-/** The greatest length that fits. */
-function fittingLength(length: number, fits: (length: number) => boolean): number {
-  if (fits(length)) return length;
-  let [least, most] = [0, length - 1];
+/** @param part Contract: returns a part of this length, or one character less, to keep a surrogate pair whole. */
+function longestPart(text: string, tokens: number, part: (text: string, length: number) => string): string {
+  // Without half of a surrogate pair, a text can have one token more.
+  const fits = (length: number) => countTextTokens(part(text, length)) <= tokens;
+  const longest = Math.min(text.length, Math.max(Math.ceil(tokens), 1) * MOST_CHARACTERS_PER_TOKEN);
+  if (fits(longest)) return part(text, longest);
+  let [least, most] = [0, longest - 1];
   while (least < most) {
     const middle = Math.ceil((least + most) / 2);
     if (fits(middle)) least = middle;
     else most = middle - 1;
   }
-  return least;
+  return part(text, least);
 }
 
 /** More words than this say nothing more about a request. */

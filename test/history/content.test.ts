@@ -150,6 +150,11 @@ describe("A transcript", () => {
 
   it("has no half of a surrogate pair, which the summariser's provider would refuse", () => {
     expect(renderTranscript([new HumanMessage("Sunny \ud83d")], 100)).toEqual(["User: Sunny \ufffd"]);
+    // A run of spaces has so few tokens that a piece ends at its greatest length.
+    for (let spaces = 60; spaces < 80; spaces += 1) {
+      const pieces = renderTranscript([new HumanMessage(`${" ".repeat(spaces)}😀 sunny`)], 10);
+      expect(pieces.filter((piece) => !piece.isWellFormed())).toEqual([]);
+    }
   });
 
   it("has pieces of at most the given number of tokens, and leaves nothing out", () => {

@@ -4,7 +4,7 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidSettingError } from "../../src/errors.js";
-import { filterEach, filterToolCalls, findSafeCutoff, type Keep } from "../../src/history/cut.js";
+import { filterToolCalls, findSafeCutoff, type Keep } from "../../src/history/cut.js";
 import { repairHistory } from "../../src/history/reducer/repair-history.js";
 import { explainInput } from "../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
@@ -192,7 +192,6 @@ describe("A list that holds one message object twice", () => {
     const messages = copies.map(({ id }) => copies.find((message) => message.id === id) ?? human("?"));
     expect(outline(filterToolCalls(messages, max))).toBe(expected);
     expect(outline(filterToolCalls(copies, max))).toBe(expected);
-    expect(outline(filterEach(messages, max).filter((message) => message !== undefined))).toBe(expected);
     const options = { dialect: "openai", maxToolCallsFromHistory: max } as const;
     const { input } = explainInput(messages, options);
     expect(snapshot(input)).toEqual(snapshot(toModelInput(messages, options)));

@@ -16,6 +16,7 @@ import {
   type Slot,
   Slots,
 } from "../group.js";
+import type { NoteRepair } from "../repair.js";
 import { isPlaceholder } from "../result.js";
 import { positionIn, rememberHistory } from "./normalize-history.js";
 
@@ -29,8 +30,7 @@ export interface DraftGroup {
   next: DraftGroup | undefined;
   /** Whether two calls share an id. Undefined until something asks. */
   repeatsIds: boolean | undefined;
-  filled: number;
-  /** Whether a result was taken out while others stay, which can then answer other calls: see `#settle`. */
+  /** Whether a result was taken out, so that others can answer other calls: see `#settle`. */
   isUnsettled: boolean;
   isRemoved: boolean;
 }
@@ -65,10 +65,14 @@ export class Draft {
   /** Undefined until a slot is searched, and once the slots' order is no longer known. */
   #slots: Slots<DraftGroup, Search> | undefined;
 
+  /** Takes note of what is done beyond the update's request. */
+  readonly report: NoteRepair;
+
   /** @param messages A known history: see `isKnownHistory`. */
-  constructor(messages: readonly BaseMessage[]) {
+  constructor(messages: readonly BaseMessage[], report: NoteRepair) {
     this.#original = messages;
     this.#unread = messages.length;
+    this.report = report;
   }
 
   has(id: string): boolean {
@@ -149,13 +153,11 @@ export class Draft {
     if (former !== undefined) this.#places.delete(former.id ?? "");
     group.results[call] = result;
     if (result !== undefined) {
-      if (former === undefined) group.filled += 1;
       this.#places.set(result.id ?? "", { group, call });
       return;
     }
-    group.filled -= 1;
     group.repeatsIds ??= new Set(group.calls.map(({ id }) => id)).size < group.calls.length;
-    group.isUnsettled = group.repeatsIds && group.filled > 0;
+    group.isUnsettled = group.repeatsIds;
     this.#slots?.reopen(group.calls[call]?.id ?? "");
   }
 
@@ -232,11 +234,8 @@ export class Draft {
   #place(group: DraftGroup): void {
     const { head, results } = group;
     this.#places.set(head.id ?? "", { group, call: undefined });
-    for (const [call, result] of results.entries()) {
-      if (result === undefined) continue;
-      group.filled += 1;
-      this.#places.set(result.id ?? "", { group, call });
-    }
+    for (const [call, result] of results.entries())
+      if (result !== undefined) this.#places.set(result.id ?? "", { group, call });
   }
 
   #forget(group: DraftGroup): void {
@@ -252,7 +251,7 @@ export class Draft {
   }
 }
 
-const UNCHANGED = { repeatsIds: undefined, filled: 0, isUnsettled: false, isRemoved: false };
+const UNCHANGED = { repeatsIds: undefined, isUnsettled: false, isRemoved: false };
 
 function isSameCalls(one: readonly Call[], other: readonly Call[]): boolean {
   return (

@@ -16,12 +16,9 @@ import {
 } from "../group.js";
 import { copyMessage, deriveUnusedId, isChunk } from "../message.js";
 import { isMessage, readMessages } from "../read-messages.js";
-import { createRepair, type Repair } from "../repair.js";
+import { createRepair, type NoteRepair } from "../repair.js";
 import { isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { isReadBack } from "../storable.js";
-
-/** Takes note of each repair, in order. */
-export type NoteRepair = (repair: Repair) => void;
 
 interface Known {
   /**
@@ -73,15 +70,10 @@ export function rememberHistory(
 ): void {
   const shared = knownHistories.get(former)?.positions;
   const positions =
-    shared !== undefined && addPositions(shared, messages, kept) ? shared : positionsOf(messages);
+    shared !== undefined && addPositions(shared, messages, kept)
+      ? shared
+      : new Map(messages.map(({ id = "" }, position) => [id, position]));
   knownHistories.set(messages, { positions, length: messages.length });
-}
-
-function positionsOf(messages: readonly BaseMessage[]): Map<string, number> {
-  const positions = new Map<string, number>();
-  for (let position = 0; position < messages.length; position += 1)
-    positions.set(messages[position]?.id ?? "", position);
-  return positions;
 }
 
 /** Returns whether the map can be used. An entry of a list that branches off can be in the way. */

@@ -40,11 +40,11 @@ import { callsAnsweredAfter, placeOfCall, type Slot } from "../group.js";
 import { withStoredMarks } from "../marks.js";
 import { copyMessage, deriveUnusedId, REMOVE_ALL_MESSAGES } from "../message.js";
 import { isMessage, listOf, readMessage } from "../read-messages.js";
-import { createRepair, type Repair } from "../repair.js";
+import { createRepair, type NoteRepair, type Repair } from "../repair.js";
 import { callIdOf, isPlaceholder, isResult, recoveredAfter, withoutPlace } from "../result.js";
 import { archiveOf, coverageOf } from "../summary.js";
 import { Draft, type DraftGroup, type DraftPlace } from "./draft.js";
-import { hasId, identify, type NoteRepair, normalizeHistory } from "./normalize-history.js";
+import { hasId, identify, normalizeHistory } from "./normalize-history.js";
 
 /** What `reduceMessages` returns. */
 export interface ReducedMessages {
@@ -77,28 +77,28 @@ export interface ReducedMessages {
 export function reduceMessages(history: unknown, update: unknown): ReducedMessages {
   const repairs: Repair[] = [];
   const report: NoteRepair = (repair) => repairs.push(repair);
-  const draft = new Draft(normalizeHistory(listOf(history), report));
+  const draft = new Draft(normalizeHistory(listOf(history), report), report);
   for (const value of listOf(update)) {
     const message = readMessage(value, report);
     if (message === undefined) continue;
-    applyMessage(draft, message, report);
+    applyMessage(draft, message);
     // A chunk is stored as another object.
     if (message !== value && hasId(message) && isMessage(value) && !hasId(value)) identify(value, message.id);
   }
   return { messages: draft.finish(), repairs };
 }
 
-function applyMessage(draft: Draft, given: BaseMessage, report: NoteRepair): void {
+function applyMessage(draft: Draft, given: BaseMessage): void {
   const message = withStoredId(withoutPlace(given));
   if (RemoveMessage.isInstance(message)) {
     if (message.id === REMOVE_ALL_MESSAGES) draft.clear();
-    else removeMessage(draft, message.id ?? "", report);
+    else removeMessage(draft, message.id ?? "");
     return;
   }
   const place = hasId(message) ? draft.find(message.id) : undefined;
-  if (isResult(message)) placeResult(draft, message, place, report);
-  else if (place !== undefined) replaceMessage(draft, message, place, report);
-  else placeMessage(draft, message, recoveredAfter(given), report);
+  if (isResult(message)) placeResult(draft, message, place);
+  else if (place !== undefined) replaceMessage(draft, message, place);
+  else placeMessage(draft, message, recoveredAfter(given));
 }
 
 /** An id that was set later is not stored with its message: LangChain stores what the constructor got. */
@@ -107,71 +107,57 @@ function withStoredId(message: BaseMessage): BaseMessage {
 }
 
 /** Applies rule 4. */
-function removeMessage(draft: Draft, id: string, report: NoteRepair): void {
-  const place = draft.find(id);
-  if (place === undefined) report(createRepair({ kind: "removal-ignored", id }));
-  else removeAt(draft, place, report);
-}
-
-function removeAt(draft: Draft, { group, call }: DraftPlace, report: NoteRepair): void {
-  if (call !== undefined) {
-    draft.setResult({ group, call }, undefined);
-    return;
+function removeMessage(draft: Draft, id: string): void {
+  const { group, call } = draft.find(id) ?? {};
+  if (group === undefined) draft.report(createRepair({ kind: "removal-ignored", id }));
+  else if (call !== undefined) draft.setResult({ group, call }, undefined);
+  else {
+    reportRemoved(draft, group.results);
+    draft.removeGroup(group);
   }
-  reportRemoved(group.results, report);
-  draft.removeGroup(group);
 }
 
-function reportRemoved(results: readonly (ToolMessage | undefined)[], report: NoteRepair): void {
+function reportRemoved(draft: Draft, results: readonly (ToolMessage | undefined)[]): void {
   for (const message of results)
-    if (message !== undefined) report(createRepair({ kind: "result-removed", message }));
+    if (message !== undefined) draft.report(createRepair({ kind: "result-removed", message }));
 }
 
 /** Applies rule 5 to a message that is not a result. */
-function replaceMessage(
-  draft: Draft,
-  given: BaseMessage,
-  { group, call }: DraftPlace,
-  report: NoteRepair,
-): void {
+function replaceMessage(draft: Draft, given: BaseMessage, { group, call }: DraftPlace): void {
   const former = call === undefined ? group.head : group.results[call];
   if (former === given) return;
   const message = withStoredMarks(given, former);
   if (call === undefined) {
-    refillGroup(draft, group, message, report);
+    refillGroup(draft, group, message);
   } else {
     // A group can contain only results, so the new message goes after the group.
     draft.setResult({ group, call }, undefined);
     draft.insertAfter(group, message);
   }
-  archiveCovered(draft, message, former, report);
+  archiveCovered(draft, message, former);
 }
 
 /** The n-th call with an id keeps the result of the former n-th call with that id. */
-function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage, report: NoteRepair): void {
+function refillGroup(draft: Draft, group: DraftGroup, head: BaseMessage): void {
   const results = draft.resultsOf(group);
   const waiting = indexesById(group.calls);
   const calls = callsAnsweredAfter(head);
   const kept = calls.flatMap(({ id }) => results[waiting.get(id)?.pop() ?? -1] ?? []);
-  for (const lost of waiting.values()) {
-    const removed = lost.reverse().map((index) => results[index]);
-    reportRemoved(removed, report);
-  }
+  for (const lost of waiting.values())
+    reportRemoved(
+      draft,
+      lost.reverse().map((index) => results[index]),
+    );
   draft.replaceGroup(group, head, kept);
 }
 
 /** Applies rules 6 and 7. `own` is the place of the stored message with the same id. */
-function placeResult(
-  draft: Draft,
-  given: ToolMessage,
-  own: DraftPlace | undefined,
-  report: NoteRepair,
-): void {
+function placeResult(draft: Draft, given: ToolMessage, own: DraftPlace | undefined): void {
   const callId = callIdOf(given);
   const former = own?.call === undefined ? undefined : own.group.results[own.call];
   if (former === given) return;
   if (own?.call !== undefined && own.group.calls[own.call]?.id === callId) {
-    fillSlot(draft, withStoredMarks(given, former), { group: own.group, call: own.call }, report);
+    fillSlot(draft, withStoredMarks(given, former), { group: own.group, call: own.call });
     return;
   }
   // The stored message stays: a tool or a cache can give several results the same id.
@@ -179,33 +165,28 @@ function placeResult(
   const isStandIn = isPlaceholder(result);
   const slot = draft.findSlot(callId, isStandIn ? "empty" : "open") ?? draft.findSlot(callId, "any");
   if (slot === undefined) {
-    report(createRepair({ kind: "orphan-refused", message: given }));
+    draft.report(createRepair({ kind: "orphan-refused", message: given }));
     return;
   }
-  const message = fillSlot(draft, result, slot, report);
+  const message = fillSlot(draft, result, slot);
   if (own !== undefined && message !== undefined)
-    report(createRepair({ kind: "id-derived", message, previousId: given.id }));
+    draft.report(createRepair({ kind: "id-derived", message, previousId: given.id }));
 }
 
 /** Returns the stored result. Undefined if it is refused, because a placeholder never replaces a result. */
-function fillSlot(
-  draft: Draft,
-  result: ToolMessage,
-  slot: Slot<DraftGroup>,
-  report: NoteRepair,
-): ToolMessage | undefined {
+function fillSlot(draft: Draft, result: ToolMessage, slot: Slot<DraftGroup>): ToolMessage | undefined {
   const { group, call } = slot;
   const former = group.results[call];
   if (former !== undefined && isPlaceholder(result) && !isPlaceholder(former)) {
-    report(createRepair({ kind: "placeholder-refused", message: result }));
+    draft.report(createRepair({ kind: "placeholder-refused", message: result }));
     return undefined;
   }
   const by = withId(draft, result, placeOfCall(group, call), former?.id);
   draft.setResult(slot, by);
   if (former !== undefined && isPlaceholder(former) && !isPlaceholder(by)) {
-    report(createRepair({ kind: "placeholder-replaced", message: former, by }));
+    draft.report(createRepair({ kind: "placeholder-replaced", message: former, by }));
   } else if (former !== undefined && former.id !== by.id) {
-    report(createRepair({ kind: "result-replaced", message: former, by }));
+    draft.report(createRepair({ kind: "result-replaced", message: former, by }));
   }
   return by;
 }
@@ -215,12 +196,7 @@ function fillSlot(
  *
  * @param after The message that a recovered message follows.
  */
-function placeMessage(
-  draft: Draft,
-  message: BaseMessage,
-  after: string | undefined,
-  report: NoteRepair,
-): void {
+function placeMessage(draft: Draft, message: BaseMessage, after: string | undefined): void {
   const before = groupBefore(draft, message, after);
   if (before === undefined) {
     draft.append(withId(draft, message, draft.lastId()));
@@ -230,7 +206,7 @@ function placeMessage(
   const next = previous === undefined ? draft.first() : previous.next;
   const place = next === undefined ? draft.lastId() : `${previous?.head.id ?? ""}\n${next.head.id ?? ""}`;
   draft.insertAfter(previous, withId(draft, message, place));
-  archiveCovered(draft, message, undefined, report);
+  archiveCovered(draft, message, undefined);
 }
 
 /** The group that a new message follows if it is not appended. `"start"`: none, because it is the history's first. */
@@ -259,12 +235,7 @@ function lastLeadingSystem(draft: Draft): DraftGroup | undefined {
  * name leaves, because the rest may have come back since. A result of an archived call that the summary does not name
  * arrived meanwhile. It stays, after the summary.
  */
-function archiveCovered(
-  draft: Draft,
-  summary: BaseMessage,
-  former: BaseMessage | undefined,
-  report: NoteRepair,
-): void {
+function archiveCovered(draft: Draft, summary: BaseMessage, former: BaseMessage | undefined): void {
   const archived = archiveOf(summary);
   if (archived === undefined) return;
   const alreadyArchived = new Set(archiveOf(former)?.messages);
@@ -282,7 +253,7 @@ function archiveCovered(
       if (result !== undefined && !covered.has(result.id ?? "")) unnamedResults.push(result);
     draft.removeGroup(group);
   }
-  for (const result of unnamedResults) placeResult(draft, result, undefined, report);
+  for (const result of unnamedResults) placeResult(draft, result, undefined);
 }
 
 /**

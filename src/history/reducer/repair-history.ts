@@ -4,9 +4,9 @@ import { callsOf } from "../call.js";
 import { withSentCalls } from "../change-calls.js";
 import { type Group, placeOfCall } from "../group.js";
 import { isMessage, isMessageList, listOf, readMessages } from "../read-messages.js";
-import { createRepair, type Repair } from "../repair.js";
+import { createRepair, type NoteRepair, type Repair } from "../repair.js";
 import { causeInHistory, createPlaceholder } from "../result.js";
-import { arrangeMessages, type NoteRepair } from "./normalize-history.js";
+import { arrangeMessages } from "./normalize-history.js";
 
 /** What `repairHistory` returns. */
 export interface RepairedHistory {

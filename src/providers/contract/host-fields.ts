@@ -8,6 +8,13 @@ export const REASONING_FIELD = "reasoning_content";
 export const RENAMED_REASONING = "reasoning";
 export const DETAILS = "reasoning_details";
 
+/** Whether a field says anything. */
+export function isGiven(value: unknown): boolean {
+  return (
+    value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
 /** What is known about a host. */
 export interface HostFields {
   readonly host: RegExp;

@@ -6,25 +6,36 @@ import { isAIMessage } from "../../history/call.js";
 import { addToList, pickFields, recordsIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 
-/** Members of a view that sends each history in another form. */
-export function sendingAs(form: (messages: BaseMessage[]) => BaseMessage[], model: BaseChatModel): object {
+/**
+ * A view of the model that makes each request in another way.
+ *
+ * @param prepare Contract: returns the client that makes the request, which is a view of the given one, and its messages.
+ */
+export function askedThrough<Model extends BaseChatModel>(
+  model: Model,
+  prepare: (client: BaseChatModel, messages: BaseMessage[]) => readonly [BaseChatModel, BaseMessage[]],
+): Model {
   const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
-  const inForm = (name: (typeof methods)[number]) =>
+  const asking = (name: (typeof methods)[number]) =>
     function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
-      return Reflect.apply(model[name], this, [form(messages), ...rest]);
+      const [client, sent] = prepare(this, messages);
+      return Reflect.apply(model[name], client, [sent, ...rest]);
     };
-  return Object.fromEntries(methods.map((name) => [name, inForm(name)]));
+  return viewOf(model, Object.fromEntries(methods.map((name) => [name, asking(name)])));
 }
 
-/** The models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
-export function innerModelsOf(model: BaseChatModel): (readonly [field: string, part: BaseChatModel])[] {
-  const parts: (readonly [string, BaseChatModel])[] = [];
+/** What is made of the models inside a client, by field. `ChatOpenAI` has one for each of its protocols. */
+export function fromInnerModels<Made>(
+  model: BaseChatModel,
+  make: (part: BaseChatModel) => Made,
+): Readonly<Record<string, Made>> {
+  const made: Record<string, Made> = {};
   // Not `Object.entries`: some fields of a view are inherited from its model.
   for (const field in model) {
     const value: unknown = Reflect.get(model, field);
-    if (isChatModel(value)) parts.push([field, value]);
+    if (isChatModel(value)) made[field] = make(value);
   }
-  return parts;
+  return made;
 }
 
 export function isChatModel(value: unknown): value is BaseChatModel {
@@ -65,10 +76,8 @@ type Parameters = Readonly<Record<string, unknown>>;
 export function withParameters(model: BaseChatModel, parameters: Parameters): BaseChatModel {
   const known = Object.entries(parameters).filter(([name]) => isSetting(model, name));
   if (known.length === 0) return model;
-  const parts = innerModelsOf(model).map(
-    ([field, part]) => [field, withParameters(part, parameters)] as const,
-  );
-  return viewOf(model, Object.fromEntries([...known, ...parts]));
+  const parts = fromInnerModels(model, (part) => withParameters(part, parameters));
+  return viewOf(model, { ...Object.fromEntries(known), ...parts });
 }
 
 /** Excludes methods and the fields that every Runnable uses itself. */
@@ -82,23 +91,13 @@ function isSetting(model: BaseChatModel, name: string): boolean {
 
 const OPENAI = "api.openai.com";
 
-/** Where clients keep the address that they send to, or what it is made of: a field, or a field within another. */
-const ADDRESSES: readonly (readonly [field: string, inner?: string])[] = [
-  ["clientConfig", "baseURL"],
-  ["clientOptions", "baseURL"],
-  ["baseURL"],
-  ["baseUrl"],
-  ["apiUrl"],
-  ["serverURL"],
-  ["azureOpenAIEndpoint"],
-  ["azureOpenAIBasePath"],
-  ["azureOpenAIApiInstanceName"],
-  ["endpoint"],
-  ["endpointHost"],
-  // The SDK's client within the client.
-  ["client", "baseURL"],
-  ["region"],
-  ["location"],
+/** Where clients keep the address that they send to: in one of these, or in the client itself. `initChatModel` has the last. */
+const HOLDERS = ["clientConfig", "clientOptions", "_defaultConfig"];
+/** The names that an address has there, or what it is made of. */
+const ADDRESSES = [
+  ...["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL"],
+  ...["azureOpenAIEndpoint", "azureOpenAIBasePath", "azureOpenAIApiInstanceName"],
+  ...["endpoint", "endpointHost", "region", "location"],
 ];
 
 /** A client's host, or its region. Undefined if nothing tells it. @param kind Its `_llmType`. */
@@ -134,11 +133,13 @@ export function originOf(client: object, kind: unknown): string | undefined {
 
 /** The address, region or name of an instance that a client was given. Undefined if there is none. */
 export function endpointOf(client: object): string | undefined {
-  for (const [name, inner] of ADDRESSES) {
-    const value = fieldOf(client, name);
-    const address = inner === undefined ? value : fieldOf(value, inner);
-    if (typeof address === "string" && address !== "") return address;
-  }
+  // The SDK's client within the client comes last, because it also has the provider's own address.
+  const holders = [...HOLDERS.map((name) => fieldOf(client, name)), client, fieldOf(client, "client")];
+  for (const holder of holders)
+    for (const name of ADDRESSES) {
+      const address = fieldOf(holder, name);
+      if (typeof address === "string" && address !== "") return address;
+    }
   return undefined;
 }
 

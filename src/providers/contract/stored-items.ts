@@ -1,6 +1,6 @@
 /** The items of a response that OpenAI's Responses API stores, as LangChain's messages name them. */
 
-import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage, ToolCall } from "@langchain/core/messages";
 import { type Call, isAIMessage } from "../../history/call.js";
 import { changeMessage, contentText } from "../../history/message.js";
 import { isResult, type PlaceholderCause } from "../../history/result.js";
@@ -345,33 +345,28 @@ export function hasOtherText(output: readonly unknown[], message: AIMessage): bo
   return parts.some((part) => part["type"] === "output_text" && !text.includes(asText(part["text"]).trim()));
 }
 
-/** The ids of a message's custom tool calls, as the client finds them. */
-function customCallIds(message: AIMessage): ReadonlySet<string> {
-  const output = storedOutput(message);
-  if (output !== undefined)
-    return new Set(output.filter(isCustomItem).map((item) => textIn(item, "call_id") ?? ""));
-  const named: unknown = message.additional_kwargs?.[CUSTOM_ITEM_IDS];
-  const ids = (message.tool_calls ?? []).map(({ id, ...call }) =>
-    Reflect.get(call, "isCustomTool") === true || (isRecord(named) && Object.hasOwn(named, asText(id)))
-      ? [asText(id)]
-      : [],
-  );
-  return new Set(ids.flat());
-}
-
 /** The client looks for this field of a result. */
 const CUSTOM_RESULT = "customTool";
 
 /** The kind of output that a listed call demands. Undefined: that of a function. */
 export type OutputKind = "custom" | "computer" | undefined;
 
-/** The kinds that a message's calls demand, by their ids. */
+/** The kinds that a message's calls demand, by their ids, as the client finds them. */
 export function outputKinds(message: AIMessage): ReadonlyMap<string, OutputKind> {
-  const computer = recordsIn(storedOutput(message)).filter(({ type }) => type === COMPUTER);
-  return new Map<string, OutputKind>([
-    ...[...customCallIds(message)].map((id) => [id, "custom"] as const),
-    ...computer.map((item) => [textIn(item, "call_id") ?? "", "computer"] as const),
-  ]);
+  const output = storedOutput(message);
+  if (output !== undefined) {
+    const items = recordsIn(output).map((item) => [textIn(item, "call_id") ?? "", kindOfItem(item)] as const);
+    return new Map(items.filter(([, kind]) => kind !== undefined));
+  }
+  const named = Object(message.additional_kwargs?.[CUSTOM_ITEM_IDS]);
+  const isCustom = ({ id, ...call }: ToolCall): boolean =>
+    Reflect.get(call, "isCustomTool") === true || Object.hasOwn(named, asText(id));
+  return new Map((message.tool_calls ?? []).filter(isCustom).map(({ id }) => [asText(id), "custom"]));
+}
+
+function kindOfItem(item: Fields): OutputKind {
+  if (isCustomItem(item)) return "custom";
+  return item["type"] === COMPUTER ? "computer" : undefined;
 }
 
 /** The kind in which the client sends a result. */

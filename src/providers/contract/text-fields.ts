@@ -2,10 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { copyMessage } from "../../history/message.js";
+import { mapBlocks } from "../../history/message.js";
 import { isRecord, pickFields } from "../../shared/values.js";
 import { mayHaveWritten, type Target } from "./author.js";
-import type { Block, Fields } from "./dialect.js";
+import type { Block } from "./dialect.js";
 
 /*
  * Which fields are sent: all, but those that the provider is known to refuse, and those of another maker's response.
@@ -23,12 +23,9 @@ export function unsentFields(block: unknown, message: BaseMessage, target: Targe
 
 /** The same message if all fields are sent. */
 export function withSentFields(message: BaseMessage, target: Target): BaseMessage {
-  const { content } = message;
-  if (!Array.isArray(content) || content.every((block) => unsentFields(block, message, target).length === 0))
-    return message;
-  return withBlocks(message, (block) => {
+  return mapBlocks(message, (block) => {
     const unsent = new Set(unsentFields(block, message, target));
-    return unsent.size === 0 ? block : pickFields(block, (name) => !unsent.has(name));
+    return unsent.size === 0 ? block : withFields(block, (name) => !unsent.has(name));
   });
 }
 
@@ -58,18 +55,12 @@ export function withLastMarks(messages: readonly BaseMessage[], most: number): r
     const marks = cacheMarksIn(message);
     const surplus = new Set(marks.slice(0, Math.max(marks.length - left, 0)));
     left -= marks.length - surplus.size;
-    if (surplus.size === 0) return message;
-    return withBlocks(message, (block) =>
-      surplus.has(block) ? pickFields(block, (name) => name !== MARK) : block,
+    return mapBlocks(message, (block) =>
+      surplus.has(block) ? withFields(block, (name) => name !== MARK) : block,
     );
   });
   return kept.reverse().every((message, index) => message === messages[index]) ? messages : kept;
 }
 
-/** @param change Contract: returns the block with fewer fields. It keeps its type. */
-function withBlocks(message: BaseMessage, change: (block: Fields) => Fields): BaseMessage {
-  const { content } = message;
-  if (!Array.isArray(content)) return message;
-  const blocks = content.map((block) => (isRecord(block) ? (change(block) as Block) : block));
-  return copyMessage<BaseMessage>(message, { content: blocks });
-}
+/** @param isKept Contract: keeps the type. */
+const withFields = (block: Block, isKept: (name: string) => boolean) => pickFields(block, isKept) as Block;

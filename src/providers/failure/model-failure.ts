@@ -9,6 +9,7 @@ import { type BrokenRule, isTetherError, ModelError, notedReading, noteReading }
 import { causesOf, isError } from "../../shared/is-error.js";
 import { shortened } from "../../shared/text.js";
 import { isRecord } from "../../shared/values.js";
+import { endpointOf } from "../contract/model-view.js";
 import { dialectOf, innermost } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 import { isLangGraphSignal } from "./langgraph-signal.js";
@@ -350,21 +351,13 @@ function rootOf(error: Error): Error {
   return isError(error.cause) ? rootOf(error.cause) : error;
 }
 
-/** Fields in which clients keep their address. `_defaultConfig` is a field of `initChatModel`. */
-const HOLDERS = ["clientConfig", "_defaultConfig"] as const;
-const NAMES = ["baseURL", "baseUrl", "anthropicApiUrl", "apiUrl", "serverURL", "endpoint"] as const;
-
-/** A model's address, without credentials. Undefined for the provider's default address, which the client keeps. */
+/**
+ * A model's address, without credentials: these are in the part before the host, and in the query. Undefined for the
+ * provider's default address, which the client keeps.
+ */
 export function addressOf(model: object): string | undefined {
-  const client = innermost(model);
-  const holders = [...HOLDERS.map((name): unknown => Reflect.get(client, name)), client].filter(isRecord);
-  const addresses = holders.flatMap((holder) => NAMES.map((name) => withoutCredentials(holder[name])));
-  return addresses.find((address) => address !== undefined);
-}
-
-/** The credentials are in the part before the host, and in the query. */
-function withoutCredentials(value: unknown): string | undefined {
-  if (typeof value !== "string" || !URL.canParse(value)) return undefined;
-  const { origin, pathname, protocol } = new URL(value);
+  const endpoint = endpointOf(innermost(model));
+  if (endpoint === undefined || !URL.canParse(endpoint)) return undefined;
+  const { origin, pathname, protocol } = new URL(endpoint);
   return /^https?:$/.test(protocol) ? `${origin}${pathname.replace(/\/$/, "")}` : undefined;
 }

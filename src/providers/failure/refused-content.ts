@@ -35,15 +35,17 @@ export type RefusedContent = {
 const pattern = (words: string): RegExp => new RegExp(words.replace("<most>", "(?<most>\\d{1,9})"), "gi");
 
 const REFUSED_MEDIA = PROVIDERS.flatMap(({ refusedMedia = [] }) => refusedMedia).map(pattern);
-const TOO_MANY = (["pictures", "calls", "messages", "marks"] as const).flatMap((counted) =>
-  PROVIDERS.flatMap(({ tooMany }) => tooMany?.[counted] ?? []).map(
-    (words) => [counted, pattern(words)] as const,
-  ),
-);
+const TOO_MANY = byName(PROVIDERS.flatMap(({ tooMany = [] }) => tooMany));
 const OTHER_REFUSALS = PROVIDERS.flatMap(({ otherRefusals = [] }) => otherRefusals).map(pattern);
-const APIS = (["responses", "completions"] as const).flatMap((api) =>
-  PROVIDERS.flatMap(({ otherApi }) => otherApi?.[api] ?? []).map((words) => [api, pattern(words)] as const),
-);
+const APIS = byName(PROVIDERS.flatMap(({ otherApi = [] }) => otherApi));
+
+/** Each pattern, with the name that its provider's words have. */
+function byName<Name extends string>(all: readonly Readonly<Partial<Record<Name, readonly string[]>>>[]) {
+  return all.flatMap((words) => {
+    const entries = Object.entries(words) as [Name, readonly string[]][];
+    return entries.flatMap(([name, patterns]) => patterns.map((each) => [name, pattern(each)] as const));
+  });
+}
 
 /** Statuses of requests whose content may be the reason. */
 const OF_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);

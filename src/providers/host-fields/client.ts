@@ -9,7 +9,7 @@ import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import type { Fields } from "../contract/dialect.js";
-import { REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
+import { isGiven, REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
 import { isChatModel, rulingHostOf } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { OPENAI_CLIENTS } from "../table/dialect-of.js";
@@ -217,12 +217,6 @@ class Given {
     const whole = copyMessage(message, { additional_kwargs });
     return { ...result, generations: [{ ...first, message: whole }, ...others] };
   }
-}
-
-function isGiven(value: unknown): boolean {
-  return (
-    value !== undefined && value !== null && value !== "" && !(Array.isArray(value) && value.length === 0)
-  );
 }
 
 function joined(before: unknown, value: unknown): unknown {

@@ -85,7 +85,7 @@ export function explainPrepared(
     for (const place of marked.slice(index, index + 1).flatMap(placesOf)) addToList(broken, place, rule);
   const causesOf = causeFinder(copies, lists, fitted.changes, maxTokens);
   const { dialect: entry } = lists.target;
-  const tellRule = (rule: RuleName) => withSource({ code: rule, text: ruleNamed(rule).meaning }, rule, entry);
+  const tellRule = (rule: RuleName) => ofRule(rule, entry);
 
   const stored = Array.from(history, (value, index): StoredMessageExplanation => {
     const at = sentAt.get(index);
@@ -163,8 +163,7 @@ function causeFinder(
   const summaries = shownSummaries(messages);
   const { refusedAt } = groupMessages(messages);
   const kinds = new Map([...refusedAt].map(([index, kind]) => [messages[index], kind]));
-  const refused = (rule: RuleName, text: string) =>
-    withSource({ code: rule, text }, rule, lists.target.dialect);
+  const { dialect } = lists.target;
   const [paired, read, filtered] = [lists.paired, lists.read, lists.filtered].map(byPlace);
   const bounded = byPlace(changes.map(({ message }) => message));
   const retold = new Set(lists.note && placesOf(lists.note));
@@ -185,8 +184,9 @@ function causeFinder(
       if (summary !== undefined)
         yield { code: "covered", text: `The summary "${summary.id ?? ""}" represents it.` };
       else if (kind === "duplicate")
-        yield refused("duplicate-result", `Another result of the call ${call} is sent.`);
-      else if (kind === "orphan") yield refused("orphan-result", `No call before it has the id ${call}.`);
+        yield ofRule("duplicate-result", dialect, `Another result of the call ${call} is sent.`);
+      else if (kind === "orphan")
+        yield ofRule("orphan-result", dialect, `No call before it has the id ${call}.`);
       else yield { code: "covered", text: `A summary represents the call ${call}.` };
     } else if (read?.get(place) === undefined) {
       yield COMPACTED;
@@ -260,10 +260,15 @@ function saysSomething(message: BaseMessage): boolean {
   return isAIMessage(message) && contentText(message).trim() !== "";
 }
 
-/** Names where the provider's demand was reported or documented. */
-function withSource(reason: InputReason, rule: RuleName, { rules }: Dialect): InputReason {
+/** A reason that follows from a rule. It names where the provider's demand was reported or documented. */
+function ofRule(
+  rule: RuleName,
+  { rules }: Dialect,
+  text = ruleNamed(rule).meaning,
+  code: InputReasonCode = rule,
+): InputReason {
   const source = rules[rule]?.source;
-  return source === undefined ? reason : { ...reason, source: `https://github.com/${source}` };
+  return { code, text, ...(source !== undefined && { source: `https://github.com/${source}` }) };
 }
 
 function formChanged(before: object, after: object): InputReason {
@@ -291,7 +296,7 @@ function whyAdded(
     return { code: "system-prompt", text: "It is the system prompt of the request." };
   if (isResult(message)) {
     const text = `The call "${callIdOf(message)}" has no result. Providers refuse a call without one.`;
-    return withSource({ code: "placeholder", text }, "missing-result", dialect);
+    return ofRule("missing-result", dialect, text, "placeholder");
   }
   if (isResultMedia(message)) {
     const text =
@@ -302,7 +307,7 @@ function whyAdded(
   if (bridge === undefined || bridge.message.content !== message.content)
     return { code: "gap-note", text: "It says how many messages are left out here." };
   const text = `The provider would refuse the input without it. ${ruleNamed(bridge.rule).meaning}`;
-  return withSource({ code: "bridge", text }, bridge.rule, dialect);
+  return ofRule(bridge.rule, dialect, text, "bridge");
 }
 
 function isSystem(message: BaseMessage | undefined): boolean {

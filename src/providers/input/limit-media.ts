@@ -1,7 +1,6 @@
 /** The step that leaves out pictures and files that the provider does not accept. */
 
-import type { BaseMessage, MessageContent } from "@langchain/core/messages";
-import { copyMessage } from "../../history/message.js";
+import { mapBlocks } from "../../history/message.js";
 import type { Target } from "../contract/author.js";
 import type { Block, MediaLimits } from "../contract/dialect.js";
 import { describeMedia, faultOfMedia, type ShownMedia, shownIn, typeOf } from "../media/media-limits.js";
@@ -14,14 +13,10 @@ import type { InputStep } from "../rules/rule.js";
 
 const NOT_KNOWN: MediaLimits = {};
 
-export const limitMedia: InputStep = (target) => (message) => {
-  const { type, content } = message;
-  if ((type !== "human" && type !== "tool") || !Array.isArray(content)) return message;
-  const blocks: MessageContent = content.map((block: Block) => limited(block, target));
-  return blocks.every((block, index) => block === content[index])
-    ? message
-    : copyMessage<BaseMessage>(message, { content: blocks });
-};
+export const limitMedia: InputStep = (target) => (message) =>
+  message.type === "human" || message.type === "tool"
+    ? mapBlocks(message, (block) => limited(block, target))
+    : message;
 
 /** Why a sentence replaces it, as the end of a sentence. Undefined: it is shown. */
 export function whyDescribed(shown: ShownMedia, { dialect, described }: Target): string | undefined {

@@ -2,9 +2,10 @@
 
 import type { AIMessage, BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { createFollowing, type Follower, takeAll } from "../../history/follow-list.js";
 import { isResult } from "../../history/result.js";
 import type { Target } from "../contract/author.js";
+import type { Block } from "../contract/dialect.js";
 import { cacheMarksIn, withLastMarks } from "../contract/text-fields.js";
 import {
   bridgeBetween,
@@ -19,7 +20,7 @@ import type { Change } from "../rules/rule.js";
 import { STEPS } from "../rules/rules.js";
 import { isEmptied } from "../rules/texts.js";
 import { limitMedia } from "./limit-media.js";
-import { BatchMedia, describesMedia, partResult } from "./result-media.js";
+import { describesMedia, introduced, partResult, resultMedia } from "./result-media.js";
 import { sizeOfInput } from "./shorten.js";
 
 /**
@@ -43,7 +44,7 @@ class Projection implements Follower {
   /** The names of the last response's calls, as they are sent, by their ids. */
   #names: ReadonlyMap<string | undefined, string> = new Map();
   /** The pictures and files of the results after that response. */
-  #media = new BatchMedia();
+  readonly #media: Block[] = [];
   #describedIn: BaseMessage[] = [];
   /** How many blocks of the sent messages have a prompt cache mark. */
   #marks = 0;
@@ -67,7 +68,7 @@ class Projection implements Follower {
       mayShow && isResult(message) ? partResult(message, dialect) : { rest: message, moved: [] };
     const formed = this.#form(rest);
     if (formed === undefined) return;
-    if (isResult(formed)) this.#media.add(formed, this.#nameOf(formed), moved);
+    if (isResult(formed)) this.#media.push(...introduced(formed, this.#nameOf(formed), moved));
     if (isAIMessage(formed)) this.#names = namesIn(formed);
     this.#add(formed);
   }
@@ -78,10 +79,8 @@ class Projection implements Follower {
 
   /** The batch has all its results. */
   #endBatch(): void {
-    const media = this.#media.message();
-    if (media === undefined) return;
-    this.#media = new BatchMedia();
-    this.#add(media);
+    const media = resultMedia(this.#media.splice(0));
+    if (media !== undefined) this.#add(media);
   }
 
   #add(formed: BaseMessage): void {
@@ -106,7 +105,7 @@ class Projection implements Follower {
    */
   after(first: readonly BaseMessage[], mostMarks: number | undefined): ProjectedInput | undefined {
     const { dialect, modelId = "" } = this.#target;
-    const formed = first.concat(this.#formed, this.#media.message() ?? []);
+    const formed = first.concat(this.#formed, resultMedia(this.#media) ?? []);
     if (this.#formed.length > this.#talk && misplacedSystem(formed, dialect, modelId) >= 0) return undefined;
     const end = this.#end();
     const messages = first.concat(this.#sent, end);
@@ -134,7 +133,7 @@ class Projection implements Follower {
   #end(): BaseMessage[] {
     const run = this.#formed[this.#runStart];
     const last = run === undefined || run.type === "system" ? this.#before : run;
-    const media = this.#media.message();
+    const media = resultMedia(this.#media);
     return this.#waiting().concat(this.#bridge(last, media), media ?? []);
   }
 
@@ -209,19 +208,11 @@ export function projectMessages(conversation: Conversation, target: Target): Pro
 /** The same for messages of only one request, such as shortened copies. */
 export function projectOnce(conversation: Conversation, target: Target): ProjectedInput {
   const { system, messages, mostMarks } = conversation;
-  const projection = projectionOf(messages, target);
-  return (
-    projection.after(formSystem(system, target), mostMarks) ??
-    projectOnce(systemInFront(conversation, target.dialect), target)
-  );
+  const projected = takeAll(new Projection(target), messages).after(formSystem(system, target), mostMarks);
+  return projected ?? projectOnce(systemInFront(conversation, target.dialect), target);
 }
 
 function formSystem(system: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
-  return system.length === 0 ? [] : (projectionOf(system, target).after([], undefined)?.formed ?? []);
-}
-
-function projectionOf(messages: readonly BaseMessage[], target: Target): Projection {
-  const projection = new Projection(target);
-  for (const message of messages) projection.take(message);
-  return projection;
+  if (system.length === 0) return [];
+  return takeAll(new Projection(target), system).after([], undefined)?.formed ?? [];
 }

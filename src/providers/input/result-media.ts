@@ -54,27 +54,24 @@ export function partResult(
 const INTRODUCTION =
   "These pictures or files are from the results before this message. The user did not send them.";
 
-/** The pictures and files of a batch. */
-export class BatchMedia {
-  #blocks: Block[] = [];
+/**
+ * The blocks with a result's pictures and files.
+ *
+ * @param result The result as it is sent.
+ */
+export function introduced(result: ToolMessage, toolName: string, moved: readonly Moved[]): readonly Block[] {
+  const tool = toolName === "" ? "" : ` of the tool ${toolName}`;
+  const text = `From the result of the call ${result.tool_call_id}${tool}:`;
+  return moved.flatMap(({ block }): Block[] => [{ type: "text", text }, block]);
+}
 
-  /** @param result The result as it is sent. */
-  add(result: ToolMessage, toolName: string, moved: readonly Moved[]): void {
-    for (const { block } of moved) {
-      const tool = toolName === "" ? "" : ` of the tool ${toolName}`;
-      const text = `From the result of the call ${result.tool_call_id}${tool}:`;
-      this.#blocks = [...this.#blocks, { type: "text", text }, block];
-    }
-  }
-
-  /** The message that has them. Undefined if there are none. */
-  message(): BaseMessage | undefined {
-    if (this.#blocks.length === 0) return undefined;
-    return new HumanMessage({
-      content: [{ type: "text", text: INTRODUCTION }, ...this.#blocks] as MessageContent,
-      additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE, [MARKS.resultMedia]: true },
-    });
-  }
+/** The message that has these blocks of a batch. Undefined if there are none. */
+export function resultMedia(blocks: readonly Block[]): BaseMessage | undefined {
+  if (blocks.length === 0) return undefined;
+  return new HumanMessage({
+    content: [{ type: "text", text: INTRODUCTION }, ...blocks] as MessageContent,
+    additional_kwargs: { [MARKS.source]: SUMMARY_SOURCE, [MARKS.resultMedia]: true },
+  });
 }
 
 /** Whether a message has the pictures and files of the results before it. */

@@ -11,7 +11,7 @@
 
 import type { AIMessage, BaseMessage, MessageContent, ToolMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
-import { createFollowing, type Follower } from "../../history/follow-list.js";
+import { createFollowing, type Follower, takeAll } from "../../history/follow-list.js";
 import { contentText, copyMessage, madeOf, withTextFor } from "../../history/message.js";
 import { callIdOf, createPlaceholder, isResult } from "../../history/result.js";
 import { callsWithoutResult, serverCallId, serverResultId } from "../../history/server-tools.js";
@@ -50,9 +50,7 @@ export function settleServerCallsOnce(
   messages: readonly BaseMessage[],
   target: Target,
 ): readonly BaseMessage[] {
-  const settling = new Settling(target);
-  for (const [index, message] of messages.entries()) settling.take(message, index);
-  return withChanges(messages, settling);
+  return withChanges(messages, takeAll(new Settling(target), messages));
 }
 
 function withChanges(messages: readonly BaseMessage[], settling: Settling): readonly BaseMessage[] {
@@ -75,6 +73,7 @@ interface LastResponse {
 }
 
 interface OpenCall {
+  readonly message: AIMessage;
   readonly index: number;
   readonly block: Block;
 }
@@ -83,7 +82,6 @@ class Settling implements Follower {
   /** The messages that are sent in another form, by index. A projection's follower expects the same copies. */
   readonly changed = new Map<number, BaseMessage>();
   readonly #target: Target;
-  readonly #messages = new Map<number, AIMessage>();
   readonly #open = new Map<string, OpenCall>();
   /** The calls that are left out, by index. */
   readonly #lost = new Map<number, Set<string>>();
@@ -164,10 +162,8 @@ class Settling implements Follower {
   /** Another model's calls are not calls for this one. */
   #readCalls(message: AIMessage, index: number, content: Exclude<MessageContent, string>): void {
     if (!isOwnMessage(message, this.#target)) return;
-    for (const block of callsWithoutResult(content)) {
-      this.#open.set(asText(serverCallId(block)), { index, block });
-      this.#messages.set(index, message);
-    }
+    for (const block of callsWithoutResult(content))
+      this.#open.set(asText(serverCallId(block)), { message, index, block });
   }
 
   #isSent(block: Block): boolean {
@@ -186,12 +182,12 @@ class Settling implements Follower {
   #leaveOut(calls: readonly OpenCall[]): void {
     for (const { index, block } of calls)
       madeOnce(this.#lost, index, () => new Set()).add(serverCallId(block) ?? "");
-    for (const index of new Set(calls.map((call) => call.index))) {
+    for (const [index, given] of new Map(calls.map((call) => [call.index, call.message]))) {
       const lost = this.#lost.get(index);
-      const message = this.changed.get(index) ?? this.#messages.get(index);
-      if (message === undefined || !Array.isArray(message.content)) continue;
+      const message: BaseMessage = this.changed.get(index) ?? given;
+      if (!Array.isArray(message.content)) continue;
       const content = withTextFor(message.content, (block) => lost?.has(serverCallId(block) ?? "") !== true);
-      this.changed.set(index, copyMessage<BaseMessage>(message, { content }));
+      this.changed.set(index, copyMessage(message, { content }));
     }
   }
 }

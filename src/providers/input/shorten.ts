@@ -27,8 +27,7 @@ export function sizeOfInput(messages: readonly BaseMessage[]): number {
 
 /** Shortens a result, or the arguments of a message's calls. The user's and the model's texts stay whole. */
 export function shortenWork(message: BaseMessage, tokens: number, keywords: readonly string[]): BaseMessage {
-  if (isResultMedia(message))
-    return sizeOf(message) <= tokens ? message : shorterOf(message, shortenText(message, tokens));
+  if (isResultMedia(message)) return shortenText(message, tokens);
   if (!isAIMessage(message)) return shortenResult(message, tokens, keywords);
   return sizeOf(message) <= tokens ? message : shorterOf(message, shortenArguments(message, tokens));
 }
@@ -82,7 +81,7 @@ export function shortenText(message: BaseMessage, tokens: number): BaseMessage {
       response_metadata: { ...message.response_metadata, output: undefined },
     }),
   });
-  return sizeOf(shorter) < sizeOf(message) ? shorter : message;
+  return shorterOf(message, shorter);
 }
 
 /** Texts are cut to the level. A user's pictures and files go, last first, if they have no room. */

@@ -2,10 +2,10 @@
 
 import { type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { InvalidSettingError } from "../../errors.js";
-import { checkToolCallsToKeep, filterEach, type ToolCallsToKeep } from "../../history/cut.js";
+import { checkToolCallsToKeep, filterToolCalls, type ToolCallsToKeep } from "../../history/cut.js";
 import { type InputLength, measureInput } from "../../history/measure.js";
 import { type Survey, surveyOf } from "../../history/open-calls.js";
-import { assertList, isMessageList, readMessages, soundMessages } from "../../history/read-messages.js";
+import { assertList, isMessageList, readMessages } from "../../history/read-messages.js";
 import { repairHistory } from "../../history/reducer/repair-history.js";
 import { coverageOf } from "../../history/summary.js";
 import { countTextTokens } from "../../history/text-tokens.js";
@@ -148,7 +148,8 @@ export function selectMessages(
   const stored = isRead ? history : readMessages(history, () => {});
   const paired = pairedHistory(stored, survey, given);
   const read = sinceCompaction(paired, given);
-  const filtered = filteredCalls(read, survey, maxToolCallsFromHistory);
+  const filtered =
+    maxToolCallsFromHistory === undefined ? read : filterToolCalls(read, maxToolCallsFromHistory);
   const settled = settleServerCalls(filtered, given);
   const whole = withSystem(settled, survey, systemPrompt, given);
   return { stored, paired, read, filtered, ...reduceConversation(whole, given, markedTools, reduction) };
@@ -173,17 +174,6 @@ function visibleMessages(messages: readonly BaseMessage[]): readonly BaseMessage
 function sinceCompaction(messages: readonly BaseMessage[], target: Target): readonly BaseMessage[] {
   const cut = compactedAt(messages, target);
   return cut === 0 ? messages : messages.filter(({ type }, index) => index >= cut || type === "system");
-}
-
-function filteredCalls(
-  paired: readonly BaseMessage[],
-  { odd }: Survey,
-  max: ToolCallsToKeep | undefined,
-): readonly BaseMessage[] {
-  if (max === undefined) return paired;
-  const messages = odd === 0 ? paired : soundMessages(paired);
-  const left = filterEach(messages, max);
-  return left === messages ? messages : left.filter((message) => message !== undefined);
 }
 
 /** System messages stay in their places if the provider accepts all of them there. Otherwise they go to the front. */

@@ -179,10 +179,27 @@ const LONGEST_HEADER = 256 * 1_024;
 
 function readHeader(data: string): Found | undefined {
   const bytes = decodeBase64(data.slice(0, Math.ceil((LONGEST_HEADER * 4) / 3)));
-  return HEADERS.map((read) => read(bytes)).find((found) => found !== undefined);
+  const beginning = textAt(bytes, 0, 1_024);
+  const mimeType = TYPES.find(([, isBeginning]) => isBeginning.test(beginning))?.[0];
+  if (mimeType !== undefined) return { mimeType, ...SIDES[mimeType]?.(bytes) };
+  return isSvg(beginning) ? { mimeType: "image/svg+xml" } : undefined;
 }
 
-type ReadHeader = (bytes: Uint8Array) => Found | undefined;
+/** The first bytes of files, each as the character with its code. `\cA` is 1. */
+const TYPES: readonly (readonly [mimeType: string, beginning: RegExp])[] = [
+  ["image/png", /^\x89PNG/],
+  ["image/jpeg", /^\xff\xd8\xff/],
+  ["image/gif", /^GIF8[79]a/],
+  ["image/webp", /^RIFF.{4}WEBP/s],
+  ["image/avif", /^.{4}ftypavi[fs]/s],
+  ["image/heic", /^.{4}ftyp(?:hei[cx]|hevc)/s],
+  ["image/heif", /^.{4}ftyp(?:mif1|msf1)/s],
+  ["image/tiff", /^(?:II\*\0|MM\0\*)/],
+  // Two letters say little, but the header that follows has one of these lengths: 12, 40, 108, 124.
+  ["image/bmp", /^BM.{12}[\f(l|]\0{3}/s],
+  ["image/x-icon", /^\0\0\cA\0[^\0]\0/],
+  ["application/pdf", /^%PDF-/],
+];
 
 const textAt = (bytes: Uint8Array, start: number, length: number): string =>
   String.fromCharCode(...bytes.subarray(start, start + length));
@@ -192,92 +209,50 @@ const big = (bytes: Uint8Array, place: number): number =>
 const small = (bytes: Uint8Array, place: number): number =>
   byteAt(bytes, place) + byteAt(bytes, place + 1) * 256;
 
-const readPng: ReadHeader = (bytes) =>
-  textAt(bytes, 1, 3) === "PNG" && bytes[0] === 0x89
-    ? {
-        mimeType: "image/png",
-        width: big(bytes, 16) * 65_536 + big(bytes, 18),
-        height: big(bytes, 20) * 65_536 + big(bytes, 22),
-      }
-    : undefined;
+type Sides = Omit<Found, "mimeType">;
 
-const readGif: ReadHeader = (bytes) =>
-  /^GIF8[79]a$/.test(textAt(bytes, 0, 6))
-    ? { mimeType: "image/gif", width: small(bytes, 6), height: small(bytes, 8) }
-    : undefined;
+const SIDES: Readonly<Record<string, (bytes: Uint8Array) => Sides | undefined>> = {
+  "image/png": (bytes) => ({
+    width: big(bytes, 16) * 65_536 + big(bytes, 18),
+    height: big(bytes, 20) * 65_536 + big(bytes, 22),
+  }),
+  "image/gif": (bytes) => ({ width: small(bytes, 6), height: small(bytes, 8) }),
+  "image/jpeg": sidesOfJpeg,
+  "image/webp": sidesOfWebp,
+};
 
-const readJpeg: ReadHeader = (bytes) => {
-  if (bytes[0] !== 0xff || bytes[1] !== 0xd8 || bytes[2] !== 0xff) return undefined;
+function sidesOfJpeg(bytes: Uint8Array): Sides | undefined {
   for (let place = 2; place + 9 < bytes.length && bytes[place] === 0xff; ) {
     const marker = byteAt(bytes, place + 1);
     // The frame, with any compression. The others in this range are tables.
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
-      return { mimeType: "image/jpeg", height: big(bytes, place + 5), width: big(bytes, place + 7) };
+      return { height: big(bytes, place + 5), width: big(bytes, place + 7) };
     place += 2 + big(bytes, place + 2);
   }
-  return { mimeType: "image/jpeg" };
-};
+  return undefined;
+}
 
-const readWebp: ReadHeader = (bytes) => {
-  if (textAt(bytes, 0, 4) !== "RIFF" || textAt(bytes, 8, 4) !== "WEBP") return undefined;
-  const mimeType = "image/webp";
+function sidesOfWebp(bytes: Uint8Array): Sides | undefined {
   const kind = textAt(bytes, 12, 4);
   if (kind === "VP8X")
     return {
-      mimeType,
       width: 1 + small(bytes, 24) + byteAt(bytes, 26) * 65_536,
       height: 1 + small(bytes, 27) + byteAt(bytes, 29) * 65_536,
     };
-  if (kind === "VP8 ")
-    return { mimeType, width: small(bytes, 26) % 16_384, height: small(bytes, 28) % 16_384 };
-  if (kind !== "VP8L") return { mimeType };
+  if (kind === "VP8 ") return { width: small(bytes, 26) % 16_384, height: small(bytes, 28) % 16_384 };
+  if (kind !== "VP8L") return undefined;
   const packed = small(bytes, 21) + small(bytes, 23) * 65_536;
-  return { mimeType, width: 1 + (packed % 16_384), height: 1 + (Math.floor(packed / 16_384) % 16_384) };
-};
-
-const BRANDS: Readonly<Record<string, string>> = {
-  avif: "image/avif",
-  avis: "image/avif",
-  heic: "image/heic",
-  heix: "image/heic",
-  hevc: "image/heic",
-  mif1: "image/heif",
-  msf1: "image/heif",
-};
-
-const readBox: ReadHeader = (bytes) => {
-  const mimeType = textAt(bytes, 4, 4) === "ftyp" ? BRANDS[textAt(bytes, 8, 4)] : undefined;
-  return mimeType === undefined ? undefined : { mimeType };
-};
+  return { width: 1 + (packed % 16_384), height: 1 + (Math.floor(packed / 16_384) % 16_384) };
+}
 
 /** What can precede the tag of an SVG. It is read piece by piece: in one pattern, comments can be split in 2^n ways. */
 const BEFORE_SVG = /\s+|<\?xml[^>]*>|<!--[\s\S]*?-->|<!DOCTYPE svg[^>]*>/iy;
 const SVG = /<svg[\s>/]/iy;
 
 function isSvg(beginning: string): boolean {
-  const end = endOfPieces(BEFORE_SVG, beginning, beginning.startsWith("\xef\xbb\xbf") ? 3 : 0);
+  let end = beginning.startsWith("\xef\xbb\xbf") ? 3 : 0;
+  BEFORE_SVG.lastIndex = end;
+  while (BEFORE_SVG.test(beginning)) end = BEFORE_SVG.lastIndex;
   SVG.lastIndex = end;
   return SVG.test(beginning);
 }
-
-function endOfPieces(sticky: RegExp, text: string, start: number): number {
-  let end = start;
-  sticky.lastIndex = start;
-  while (sticky.test(text)) end = sticky.lastIndex;
-  return end;
-}
-
-const readOther: ReadHeader = (bytes) => {
-  const beginning = textAt(bytes, 0, 1_024);
-  const isTiff = beginning.startsWith("II*\0") || beginning.startsWith("MM\0*");
-  if (isTiff) return { mimeType: "image/tiff" };
-  // Two letters say little, but the header that follows has one of these lengths.
-  const isBitmap = beginning.startsWith("BM") && [12, 40, 108, 124].includes(small(bytes, 14));
-  if (isBitmap && small(bytes, 16) === 0) return { mimeType: "image/bmp" };
-  if (big(bytes, 0) === 0 && small(bytes, 2) === 1 && byteAt(bytes, 5) === 0 && byteAt(bytes, 4) > 0)
-    return { mimeType: "image/x-icon" };
-  if (beginning.startsWith("%PDF-")) return { mimeType: "application/pdf" };
-  return isSvg(beginning) ? { mimeType: "image/svg+xml" } : undefined;
-};
-
-const HEADERS: readonly ReadHeader[] = [readPng, readJpeg, readGif, readWebp, readBox, readOther];

@@ -11,7 +11,7 @@ import type { DialectName } from "../contract/dialect-name.js";
 import { openaiFormat } from "../contract/openai-client.js";
 import type { ForcedCall, PromptCacheMarks, Provider, ProviderTool } from "../contract/provider.js";
 import type { WantedFormat } from "../contract/response-format.js";
-import { dialectOf, innermost, rememberDialect } from "../table/dialect-of.js";
+import { dialectOf, identityOf, innermost, rememberDialect } from "../table/dialect-of.js";
 import { dialectNamed } from "../table/dialects.js";
 import { PROVIDERS } from "../table/providers.js";
 import { parseModelName } from "./create-model.js";
@@ -66,10 +66,7 @@ export function checkProviderTools(
 }
 
 /** The offline model ignores provider tools. */
-function isOffline(model: object): boolean {
-  const type: unknown = Reflect.get(innermost(model), "_llmType");
-  return typeof type === "function" && type.call(innermost(model)) === "offline";
-}
+const isOffline = (model: object): boolean => identityOf(model).client === "offline";
 
 const responsesViews = new WeakMap<BaseChatModel, BaseChatModel>();
 

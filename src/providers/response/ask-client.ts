@@ -11,7 +11,7 @@ import { isError } from "../../shared/is-error.js";
 import { defined, prototypeWith } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import { Patience } from "../../shared/waiting.js";
-import { innerModelsOf } from "../contract/model-view.js";
+import { fromInnerModels } from "../contract/model-view.js";
 import { isFailedSample } from "../failure/failed-sample.js";
 import {
   isAbortError,
@@ -292,8 +292,7 @@ export function usageIn(messages: readonly BaseMessage[]) {
  */
 function unstreamed(model: BaseChatModel): BaseChatModel {
   if (Reflect.get(model, "streaming") !== true) return model;
-  const parts = innerModelsOf(model).map(([field, part]) => [field, unstreamed(part)] as const);
-  return viewOf(model, { streaming: false, ...Object.fromEntries(parts) });
+  return viewOf(model, { streaming: false, ...fromInnerModels(model, unstreamed) });
 }
 
 /**

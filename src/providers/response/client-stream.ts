@@ -15,7 +15,7 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { isAIMessage } from "../../history/call.js";
 import { isChunk } from "../../history/message.js";
 import { defined, hasMethods, pickFields } from "../../shared/values.js";
-import { innerModelsOf } from "../contract/model-view.js";
+import { fromInnerModels } from "../contract/model-view.js";
 import { JoinedChunks } from "./join-chunks.js";
 
 export interface StreamIds {
@@ -206,8 +206,9 @@ export function tellRetries<Result>(
   { onRetry, isFinal }: RetryListener,
   request: () => Promise<Result>,
 ): Promise<Result> {
-  for (const client of [model, ...innerModelsOf(model).map(([, part]) => part)])
-    watch(Reflect.get(client, "caller"));
+  const watchCaller = (client: object) => watch(Reflect.get(client, "caller"));
+  watchCaller(model);
+  fromInnerModels(model, watchCaller);
   let attempt = 0;
   const listener: Listener = (error, maxRetries) => {
     if (isFinal(error)) throw error;

@@ -23,7 +23,7 @@ import {
   type WholeResponse,
 } from "./ask-client.js";
 import { ClientStream, tellRetries } from "./client-stream.js";
-import { type Manner, mayBeOfManner, noteAnswered, onlyManner, otherThan } from "./manner.js";
+import { type Manner, mayBeOfManner, noteAnswered, onlyManner } from "./manner.js";
 import { BROKEN_REASONS, type BrokenReason, finishKindOf, LASTING_REASONS, withheldIn } from "./verdict.js";
 
 interface GuardedResponse extends Told {
@@ -97,7 +97,7 @@ async function askEitherWay(
   } catch (error) {
     if (!isOfManner(error)) throw error;
     if (isProgramFault(error)) guard.onBroken({ reason: "unreadable", usage: undefined, cause: error });
-    const other = otherThan(manner);
+    const other = manner === "streamed" ? "whole" : "streamed";
     const response = await askIn(other, new ClientStream(undefined, guard), () => false);
     if (!("reason" in response)) noteAnswered(original, other, error, messages);
     return response;

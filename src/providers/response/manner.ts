@@ -20,10 +20,6 @@ import { identityOf } from "../table/dialect-of.js";
 
 export type Manner = "streamed" | "whole";
 
-export function otherThan(manner: Manner): Manner {
-  return manner === "streamed" ? "whole" : "streamed";
-}
-
 /**
  * A refusal that names the manner: "This model only supports streaming", "`stream` must be set to true", "for
  * non-streaming calls". Addresses and types of media have the word too: `/stream`, `octet-stream`.

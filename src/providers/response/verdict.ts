@@ -103,7 +103,7 @@ export function withheldIn(
   const [refusal] = REFUSAL_READERS.flatMap((read) => read(message) ?? []);
   const isFiltered =
     finishKindOf(finish) === "withheld" ||
-    (finish !== undefined && !isKnownReason(finish) && isEmptyMessage(message));
+    (finish !== undefined && !KINDS.has(finish.toLowerCase()) && isEmptyMessage(message));
   if (refusal === undefined && !isFiltered) return undefined;
   return {
     reason: (isFiltered ? finish : undefined) ?? "refusal",
@@ -264,10 +264,6 @@ const FINISH_READERS = PROVIDERS.flatMap(({ finishIn }) => finishIn ?? []);
 /** An unknown reason counts as `done`, so that a new word does not turn good responses into broken ones. */
 export function finishKindOf(reason: string | undefined): FinishKind | undefined {
   return reason === undefined ? undefined : (KINDS.get(reason.toLowerCase()) ?? "done");
-}
-
-function isKnownReason(reason: string): boolean {
-  return KINDS.has(reason.toLowerCase());
 }
 
 /**

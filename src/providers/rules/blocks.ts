@@ -2,7 +2,7 @@
 
 import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { callBlockOf, isAIMessage } from "../../history/call.js";
-import { contentText, copyMessage, withTextFor } from "../../history/message.js";
+import { contentText, copyMessage, mapBlocks, withTextFor } from "../../history/message.js";
 import { listOf } from "../../history/read-messages.js";
 import { isRecord } from "../../shared/values.js";
 import { askedFor, isNotedOwn, mayHaveWritten, type Target } from "../contract/author.js";
@@ -167,16 +167,10 @@ function formOf({ type }: BaseMessage, { media }: Dialect): MediaForm | undefine
  */
 
 function withMedia(message: BaseMessage, target: Target): BaseMessage {
-  const { content } = message;
   const form =
     isAIMessage(message) && !mayHaveWritten(message, target) ? undefined : formOf(message, target.dialect);
-  if (form === undefined || !Array.isArray(content)) return message;
-  const blocks: MessageContent = content.map((block: Block) =>
-    isText(block) ? block : (sendableBlock(block, form) ?? block),
-  );
-  return blocks.every((block, index) => block === content[index])
-    ? message
-    : copyMessage<BaseMessage>(message, { content: blocks });
+  if (form === undefined) return message;
+  return mapBlocks(message, (block) => (isText(block) ? block : (sendableBlock(block, form) ?? block)));
 }
 
 function isText(block: Block): boolean {

@@ -20,47 +20,41 @@ import {
 } from "../contract/stored-items.js";
 import { blockType, type Fault, type HistoryRule, type SentMessage } from "./rule.js";
 
+/** A fault of one of several rules. */
+interface RuleFault extends Fault {
+  readonly rule: HistoryRule["name"];
+}
+
+/** Rules whose faults are found together. A list of sent messages is made for one check. */
+function foundTogether(
+  about: HistoryRule["about"],
+  findAll: (messages: readonly SentMessage[], dialect: Dialect) => readonly RuleFault[],
+  rules: readonly (readonly [name: HistoryRule["name"], meaning: string])[],
+): readonly HistoryRule[] {
+  const known = new WeakMap<readonly SentMessage[], readonly RuleFault[]>();
+  return rules.map(([name, meaning]) => ({
+    name,
+    about,
+    meaning,
+    find: (messages, dialect) =>
+      madeOnce(known, messages, () => findAll(messages, dialect)).filter(({ rule }) => rule === name),
+  }));
+}
+
 export const PAIR_RULES: readonly HistoryRule[] = [
-  {
-    name: "missing-result",
-    about: "pairing",
-    meaning: "A tool call has no result directly after its message.",
-    find: (messages, dialect) => [
-      ...pairFaults("missing-result")(messages, dialect),
-      ...(hasOutput(dialect) ? waitingFaults(messages) : []),
-    ],
-  },
-  {
-    name: "orphan-result",
-    about: "pairing",
-    meaning: "A result does not belong to a call of the message before it.",
-    find: pairFaults("orphan-result"),
-  },
-  {
-    name: "duplicate-result",
-    about: "pairing",
-    meaning: "A call has two results.",
-    find: pairFaults("duplicate-result"),
-  },
-  {
-    name: "result-order",
-    about: "pairing",
-    meaning: "The results are not in call order.",
-    find: pairFaults("result-order"),
-  },
-  {
-    name: "server-result-without-call",
-    about: "content",
-    meaning: "A result of a tool that the provider runs has no call before it.",
-    find: serverFaults("server-result-without-call"),
-  },
-  {
-    name: "server-call-without-result",
-    about: "content",
-    meaning:
+  ...foundTogether("pairing", findPairFaults, [
+    ["missing-result", "A tool call has no result directly after its message."],
+    ["orphan-result", "A result does not belong to a call of the message before it."],
+    ["duplicate-result", "A call has two results."],
+    ["result-order", "The results are not in call order."],
+  ]),
+  ...foundTogether("content", findServerFaults, [
+    ["server-result-without-call", "A result of a tool that the provider runs has no call before it."],
+    [
+      "server-call-without-result",
       "A call of a tool that the provider runs has no result in its message, and none at the beginning of the next response.",
-    find: serverFaults("server-call-without-result"),
-  },
+    ],
+  ]),
 ];
 
 /** OpenAI's Responses API has kinds of calls, and takes only a result of the same kind. */
@@ -68,21 +62,9 @@ function hasOutput({ callPlaces }: Dialect): boolean {
   return callPlaces.includes("output");
 }
 
-type PairFault = Fault & {
-  readonly rule: "missing-result" | "orphan-result" | "duplicate-result" | "result-order";
-};
-
-function pairFaults(rule: PairFault["rule"]): HistoryRule["find"] {
-  return (messages, dialect) =>
-    madeOnce(pairs, messages, () => findPairFaults(messages, dialect)).filter((fault) => fault.rule === rule);
-}
-
-/** The faults of several rules are found together. A list of sent messages is made for one check. */
-const pairs = new WeakMap<readonly SentMessage[], readonly PairFault[]>();
-
 /** Each response with the results after it. */
-function findPairFaults(messages: readonly SentMessage[], dialect: Dialect): readonly PairFault[] {
-  const faults: PairFault[] = [];
+function findPairFaults(messages: readonly SentMessage[], dialect: Dialect): readonly RuleFault[] {
+  const faults: RuleFault[] = [];
   let head: SentMessage | undefined;
   let results: SentMessage[] = [];
   const endGroup = () => faults.push(...groupFaults(head, results, hasOutput(dialect)));
@@ -96,6 +78,7 @@ function findPairFaults(messages: readonly SentMessage[], dialect: Dialect): rea
     results = [];
   }
   endGroup();
+  if (hasOutput(dialect)) faults.push(...waitingFaults(messages));
   return faults;
 }
 
@@ -107,7 +90,7 @@ function* groupFaults(
   head: SentMessage | undefined,
   results: readonly SentMessage[],
   hasKinds: boolean,
-): Generator<PairFault> {
+): Generator<RuleFault> {
   const calls = head?.calls ?? [];
   const response = hasKinds && head !== undefined && isAIMessage(head.message) ? head.message : undefined;
   const kinds = response === undefined ? NO_KINDS : outputKinds(response);
@@ -141,36 +124,28 @@ function* groupFaults(
 }
 
 /** Calls that the client does not list. Those of the last response can still wait for the caller. */
-function* waitingFaults(messages: readonly SentMessage[]): Generator<Fault> {
-  let open: { readonly index: number; readonly ids: readonly string[] } = { index: -1, ids: [] };
-  for (const { message, index } of messages) {
-    if (open.ids.length > 0) {
+function* waitingFaults(messages: readonly SentMessage[]): Generator<RuleFault> {
+  const rule = "missing-result";
+  let [index, ids]: [number, readonly string[]] = [-1, []];
+  for (const { message, index: place } of messages) {
+    if (ids.length > 0) {
       // A function's output has been taken for them too.
       const answered = new Set(isResult(message) ? [callIdOf(message)] : answeredIds(message));
-      open = { ...open, ids: open.ids.filter((id) => !answered.has(id)) };
+      ids = ids.filter((id) => !answered.has(id));
     }
     if (!isAIMessage(message)) continue;
-    if (open.ids.length > 0) yield open;
-    open = { index, ids: waitingCalls(message).map(({ call }) => call.id) };
+    if (ids.length > 0) yield { rule, index, ids };
+    [index, ids] = [place, waitingCalls(message).map(({ call }) => call.id)];
   }
-  if (open.ids.length > 0 && open.index < messages.length - 1) yield open;
+  if (ids.length > 0 && index < messages.length - 1) yield { rule, index, ids };
 }
-
-type ServerFault = Fault & { readonly rule: "server-call-without-result" | "server-result-without-call" };
-
-function serverFaults(rule: ServerFault["rule"]): HistoryRule["find"] {
-  return (messages) =>
-    madeOnce(serverPairs, messages, () => findServerFaults(messages)).filter((fault) => fault.rule === rule);
-}
-
-const serverPairs = new WeakMap<readonly SentMessage[], readonly ServerFault[]>();
 
 /**
  * A provider-run tool's call is open until the provider's next response. If the response also has calls of the caller,
  * or if the provider paused it, the next one begins with the result.
  */
-function findServerFaults(messages: readonly SentMessage[]): readonly ServerFault[] {
-  const faults: ServerFault[] = [];
+function findServerFaults(messages: readonly SentMessage[]): readonly RuleFault[] {
+  const faults: RuleFault[] = [];
   const open = new Map<string, { readonly index: number; readonly name: string }>();
   for (const { content, role, index } of messages) {
     if (role === "tool" || role === "system") continue;

@@ -4,7 +4,7 @@ import type { AIMessage, BaseMessage, MessageContent } from "@langchain/core/mes
 import type { ToolCall } from "@langchain/core/messages/tool";
 import { callBlockOf, isAIMessage } from "../../history/call.js";
 import { isMark } from "../../history/marks.js";
-import { copyMessage, isSameMessage, withTextFor } from "../../history/message.js";
+import { copyMessage, isSameMessage, mapBlocks, withTextFor } from "../../history/message.js";
 import { listOf } from "../../history/read-messages.js";
 import { serverCallId, serverItemsText, serverResultTexts } from "../../history/server-tools.js";
 import { defined, isRecord, pickFields, textIn } from "../../shared/values.js";
@@ -81,9 +81,7 @@ function isVersion1({ response_metadata }: AIMessage): boolean {
 
 /** Nothing says whose blocks of these types are. */
 function withoutShared(message: AIMessage, { dialect: { sharedBlocks = [] } }: Target): AIMessage {
-  const { content } = message;
-  if (!Array.isArray(content) || !content.some(({ type }) => sharedBlocks.includes(type))) return message;
-  return copyMessage(message, { content: content.filter(({ type }) => !sharedBlocks.includes(type)) });
+  return mapBlocks(message, (block) => (sharedBlocks.includes(block.type) ? undefined : block));
 }
 
 /** What a message says to everybody. The same message if that is all. */

@@ -43,31 +43,23 @@ const fillBlanks: InputStep =
   };
 
 export const FILLED_MESSAGES: readonly HistoryRule[] = [
-  {
-    name: "empty-assistant",
+  filled("empty-assistant", "assistant", "An assistant message has neither text nor calls."),
+  filled("blank-user", "user", "A user message says nothing."),
+  filled("blank-result", "tool", "A result says nothing."),
+];
+
+function filled(name: HistoryRule["name"], saidBy: string, meaning: string): HistoryRule {
+  return {
+    name,
     about: "content",
-    meaning: "An assistant message has neither text nor calls.",
+    meaning,
     find: inEach(
       ({ role, content, calls }, dialect) =>
-        role === "assistant" && calls.length === 0 && isBlank(content, dialect) && BROKEN,
+        role === saidBy && calls.length === 0 && isBlank(content, dialect) && BROKEN,
     ),
     step: fillBlanks,
-  },
-  {
-    name: "blank-user",
-    about: "content",
-    meaning: "A user message says nothing.",
-    find: inEach(({ role, content }, dialect) => role === "user" && isBlank(content, dialect) && BROKEN),
-    step: fillBlanks,
-  },
-  {
-    name: "blank-result",
-    about: "content",
-    meaning: "A result says nothing.",
-    find: inEach(({ role, content }, dialect) => role === "tool" && isBlank(content, dialect) && BROKEN),
-    step: fillBlanks,
-  },
-];
+  };
+}
 
 function isSilent(message: AIMessage): boolean {
   return !message.tool_calls?.length && isBlankMessage(message);

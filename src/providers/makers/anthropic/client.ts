@@ -2,7 +2,7 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/message.js";
+import { copyMessage, mapBlocks } from "../../../history/message.js";
 import {
   callerIdOf,
   hasOpenServerCall,
@@ -175,7 +175,7 @@ function keepBlocks(model: BaseChatModel): BaseChatModel {
         ...more,
       );
       for await (const chunk of asked) {
-        for (const { index, type } of blocksOf(chunk))
+        for (const { index, type } of recordsIn(chunk.message.content))
           if (waiting.get(index)?.["type"] === type) waiting.delete(index);
         for (const [index, block] of waiting) yield chunkOf({ ...block, index }, calls.has(index));
         waiting.clear();
@@ -191,15 +191,11 @@ const WRAPPED = "tether_block";
 
 /** The message with each block of a tool that Anthropic runs in a form that the client does not drop. */
 function wrapped(message: BaseMessage): BaseMessage {
-  const { content } = message;
-  if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isServerBlock)) return message;
   // In LangChain's `v1` form, the client writes them itself.
-  if (message.response_metadata?.["output_version"] === "v1") return message;
-  return copyMessage<BaseMessage>(message, {
-    content: content.map((block) =>
-      isServerBlock(block) ? { type: WRAPPING, [WRAPPED]: asSent(block) } : block,
-    ),
-  });
+  if (!isAIMessage(message) || message.response_metadata?.["output_version"] === "v1") return message;
+  return mapBlocks(message, (block) =>
+    isServerBlock(block) ? { type: WRAPPING, [WRAPPED]: asSent(block) } : block,
+  );
 }
 
 function isServerBlock(block: unknown): boolean {
@@ -281,10 +277,6 @@ function watch(stream: EventStream, begins: (index: unknown, block: Fields) => v
       }
     },
   };
-}
-
-function blocksOf({ message: { content } }: ChatGenerationChunk): Record<string, unknown>[] {
-  return Array.isArray(content) ? content.filter(isRecord) : [];
 }
 
 function chunkOf(block: Fields, isCall: boolean): ChatGenerationChunk {

@@ -6,7 +6,7 @@
 import { isRecord } from "../../../shared/values.js";
 import { COMMON, type Dialect, type Fields, isOf, type MediaForm } from "../../contract/dialect.js";
 import { IMAGE_URL, openaiCompatible } from "../../contract/openai-protocol.js";
-import { confirmed, EVERYWHERE, inferred } from "../../contract/rule.js";
+import { confirmed, EVERYWHERE, inferred, type StatedRules } from "../../contract/rule.js";
 
 const NO_ELEMENT = "Each message must have at least one content element.";
 
@@ -50,46 +50,37 @@ function isForeignPicture(block: Fields): boolean {
  * Hosts of one maker that refuse what others accept.
  */
 
+/** Hosts with OpenAI's protocol that have these rules too. */
+function alsoRefusing(rules: StatedRules): Dialect {
+  return { ...openaiCompatible, rules: { ...openaiCompatible.rules, ...rules } };
+}
+
 /** Grok at xAI. Beside calls, it accepts an empty text. */
-export const xai = {
-  ...openaiCompatible,
-  rules: {
-    ...openaiCompatible.rules,
-    "empty-assistant": confirmed(NO_ELEMENT, "AstrBotDevs/AstrBot/issues/6447"),
-    "blank-user": confirmed(NO_ELEMENT, "n8n-io/n8n/issues/14797"),
-    "blank-result": inferred(NO_ELEMENT),
-  },
-} as const satisfies Dialect;
+export const xai = alsoRefusing({
+  "empty-assistant": confirmed(NO_ELEMENT, "AstrBotDevs/AstrBot/issues/6447"),
+  "blank-user": confirmed(NO_ELEMENT, "n8n-io/n8n/issues/14797"),
+  "blank-result": inferred(NO_ELEMENT),
+});
 
 /** Its models repeat ids by design: `functions.weather:0`. Its own endpoint and others refuse repeated ids. */
-export const kimi = {
-  ...openaiCompatible,
-  rules: {
-    ...openaiCompatible.rules,
-    "repeated-call-id": inferred("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
-    "empty-assistant": confirmed(
-      "Invalid request: the message at position {index} with role 'assistant' must not be empty",
-      "AstrBotDevs/AstrBot/issues/7200",
-    ),
-  },
-} as const satisfies Dialect;
+export const kimi = alsoRefusing({
+  "repeated-call-id": inferred("A tool call id occurs twice: {id}.", "openclaw/openclaw/issues/84730"),
+  "empty-assistant": confirmed(
+    "Invalid request: the message at position {index} with role 'assistant' must not be empty",
+    "AstrBotDevs/AstrBot/issues/7200",
+  ),
+});
 
 /** Its one error for all faults. */
 const GLM_ERROR = "1214 The messages parameter is illegal. Please check the documentation.";
 
 /** It also refuses a request without any user message, which is rare. Then `strict` helps. */
-export const glm = {
-  ...openaiCompatible,
-  rules: {
-    ...openaiCompatible.rules,
-    "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
-  },
-} as const satisfies Dialect;
+export const glm = alsoRefusing({
+  "empty-assistant": confirmed(GLM_ERROR, "songquanpeng/one-api/issues/1153"),
+});
 
-export const minimax = {
-  ...openaiCompatible,
-  rules: {
-    ...openaiCompatible.rules,
+export const minimax: Dialect = {
+  ...alsoRefusing({
     "repeated-call-id": confirmed(
       "invalid params, duplicate tool_call id: {id}",
       "VicBilibily/GCMP/pull/120",
@@ -102,10 +93,10 @@ export const minimax = {
       "invalid params, invalid chat setting (2013)",
       "MiniMax-AI/MiniMax-M2/issues/51",
     ),
-  },
+  }),
   // One, anywhere.
   systemPlaces: { several: false, after: ["human", "ai", "tool"], last: true },
-} as const satisfies Dialect;
+};
 
 /** Who gets the dialects of this maker. */
 export const compatibleModels = {

@@ -4,13 +4,13 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { isAIMessage } from "../../../history/call.js";
-import { copyMessage } from "../../../history/message.js";
+import { copyMessage, mapBlocks } from "../../../history/message.js";
 import { asText } from "../../../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
-import { DETAILS } from "../../contract/host-fields.js";
-import { sendingAs } from "../../contract/model-view.js";
+import { DETAILS, isGiven } from "../../contract/host-fields.js";
+import { askedThrough } from "../../contract/model-view.js";
 import { byLangChain, type ModelIdentity, type Provider } from "../../contract/provider.js";
 import { mapSchemas } from "../../contract/response-format.js";
 import { GEMINI_SENTINEL, needsSignature, ORIGINAL_TEXT, signatureOf } from "./dialect.js";
@@ -108,9 +108,10 @@ export const geminiProvider: Provider = {
 function sendToGoogle(model: BaseChatModel, { modelId = "" }: ModelIdentity): BaseChatModel {
   if (model._llmType() !== "google") return model;
   const isDemanded = needsSignature(modelId);
-  const carried = (messages: BaseMessage[]) =>
-    messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message));
-  return viewOf(model, sendingAs(carried, model));
+  return askedThrough(model, (client, messages) => [
+    client,
+    messages.map((message) => (isAIMessage(message) ? withCallBlocks(message, isDemanded) : message)),
+  ]);
 }
 
 function withCallBlocks(message: AIMessage, isDemanded: boolean): AIMessage {
@@ -219,11 +220,10 @@ function answerWhole(model: BaseChatModel): BaseChatModel {
       return { ...generated, stream: withCandidates(generated.stream) };
     },
   };
-  const view = viewOf(model, { client: viewOf(client, repaired) });
-  return viewOf(
-    view,
-    sendingAs((messages) => messages.map(wrapped), view),
-  );
+  return askedThrough(viewOf(model, { client: viewOf(client, repaired) }), (asked, messages) => [
+    asked,
+    messages.map(wrapped),
+  ]);
 }
 
 /** The client sends the value of such a block as a part with this name. It is unwrapped in the request. */
@@ -232,13 +232,10 @@ const WRAPPED = "tether_part";
 
 /** The message with parts of Google in a form for which the client does not throw, as 2.3.2 still does. */
 function wrapped(message: BaseMessage): BaseMessage {
-  const { content } = message;
-  if (!isAIMessage(message) || !Array.isArray(content) || !content.some(isUnknownPart)) return message;
-  return copyMessage<BaseMessage>(message, {
-    content: content.map((block) =>
-      isUnknownPart(block) ? { type: WRAPPING, [WRAPPING]: { [WRAPPED]: typeless(block) } } : block,
-    ),
-  });
+  if (!isAIMessage(message)) return message;
+  return mapBlocks(message, (block) =>
+    isUnknownPart(block) ? { type: WRAPPING, [WRAPPING]: { [WRAPPED]: typeless(block) } } : block,
+  );
 }
 
 /** The client stores what it does not know as Google has it, or with the name of its field as the type. */
@@ -333,12 +330,10 @@ function passSignal(model: BaseChatModel): BaseChatModel {
  * from a checkpoint, LangChain takes each of these blocks for another call. Up to `@langchain/google` 0.2.6 at least.
  */
 function withoutUnnamedCalls(message: AIMessageChunk): AIMessageChunk {
-  const { content, tool_calls } = message;
-  if (!Array.isArray(content) || !tool_calls?.length) return message;
-  const named = content.filter(
-    (block) => !isRecord(block) || block["type"] !== "tool_call" || block["id"] !== undefined,
+  if (!message.tool_calls?.length) return message;
+  return mapBlocks(message, (block) =>
+    isRecord(block) && block["type"] === "tool_call" && block["id"] === undefined ? undefined : block,
   );
-  return named.length === content.length ? message : copyMessage(message, { content: named });
 }
 
 /*
@@ -359,9 +354,7 @@ function signedForGoogle(message: Fields, modelId: string): Fields {
 /** One entry per message, with its first call's id: RooCodeInc/Roo-Code/pull/10640 */
 function signedForOpenRouter(message: Fields, modelId: string): Fields {
   const [first] = recordsIn(message["tool_calls"]);
-  const given = message[DETAILS];
-  const isSigned = given != null && given !== "" && !(Array.isArray(given) && given.length === 0);
-  if (first === undefined || isSigned || !needsSignature(modelId)) return message;
+  if (first === undefined || isGiven(message[DETAILS]) || !needsSignature(modelId)) return message;
   const detail = { type: "reasoning.encrypted", data: GEMINI_SENTINEL, id: first["id"] };
   return { ...message, [DETAILS]: [{ ...detail, format: "google-gemini-v1", index: 0 }] };
 }

@@ -5,7 +5,7 @@ import { asText, parseJson, toJson } from "../../../shared/json.js";
 import { hasMethods, isRecord, madeOnce, recordsIn, textIn } from "../../../shared/values.js";
 import { viewOf } from "../../../shared/views.js";
 import type { Block, Fields } from "../../contract/dialect.js";
-import { callFieldsIn, innerModelsOf, isChatModel } from "../../contract/model-view.js";
+import { askedThrough, callFieldsIn, fromInnerModels, isChatModel } from "../../contract/model-view.js";
 import { createOpenAIModel, openaiFormat } from "../../contract/openai-client.js";
 import type { ModelIdentity, Provider } from "../../contract/provider.js";
 import { fillArguments, runCallIds, storedOutput, unlistCalls } from "../../contract/stored-items.js";
@@ -136,8 +136,8 @@ type Fetch = typeof fetch;
  * https://github.com/openai/openai-node/issues/1734
  */
 function readAnyRefusal(model: BaseChatModel): BaseChatModel {
-  const parts = innerModelsOf(model).map(([field, part]) => [field, readAnyRefusal(part)] as const);
-  if (parts.length > 0) return viewOf(model, Object.fromEntries(parts));
+  const parts = fromInnerModels(model, readAnyRefusal);
+  if (Object.keys(parts).length > 0) return viewOf(model, parts);
   const config: unknown = Reflect.get(model, "clientConfig");
   const client: unknown = Reflect.get(model, "client");
   const isOwn = client === undefined || hasMethods(client, "makeStatusError", "fetch");
@@ -187,22 +187,18 @@ function keepCallFields(model: BaseChatModel, { host, modelId }: ModelIdentity):
   const complete: unknown = Reflect.get(responses, "completionWithRetry");
   if (typeof complete !== "function") return model;
   const refusesEmpty = [host, modelId].some((name) => name !== undefined && /deepseek/i.test(name));
-  const methods = ["_generate", "_streamResponseChunks", "_streamChatModelEvents"] as const;
-  const sending = (name: (typeof methods)[number]) =>
-    function (this: BaseChatModel, messages: BaseMessage[], ...rest: readonly unknown[]): unknown {
-      const completionWithRetry = (request: Fields, ...options: readonly unknown[]) => {
-        const input = recordsIn(request["input"]);
-        const kept = refusesEmpty ? input.filter((item) => !isEmptyMessage(item)) : input;
-        return Reflect.apply(complete, this, [
-          { ...request, input: withCallFields(kept, messages) },
-          ...options,
-        ]);
-      };
-      return Reflect.apply(responses[name], viewOf(this, { completionWithRetry }), [messages, ...rest]);
+  const sending = askedThrough(responses, (client, messages) => {
+    const completionWithRetry = (request: Fields, ...options: readonly unknown[]) => {
+      const input = recordsIn(request["input"]);
+      const kept = refusesEmpty ? input.filter((item) => !isEmptyMessage(item)) : input;
+      return Reflect.apply(complete, client, [
+        { ...request, input: withCallFields(kept, messages) },
+        ...options,
+      ]);
     };
-  return viewOf(model, {
-    responses: viewOf(responses, Object.fromEntries(methods.map((name) => [name, sending(name)]))),
+    return [viewOf(client, { completionWithRetry }), messages];
   });
+  return viewOf(model, { responses: sending });
 }
 
 function isEmptyMessage({ type, role, content }: Fields): boolean {
