@@ -9,7 +9,7 @@ import { copyMessage } from "../../history/message.js";
 import { isRecord, recordsIn, textIn } from "../../shared/values.js";
 import { viewOf } from "../../shared/views.js";
 import type { Fields } from "../contract/dialect.js";
-import { isGiven, REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
+import { type HostFields, isGiven, REASONING_FIELD, RENAMED_REASONING } from "../contract/host-fields.js";
 import { isChatModel, rulingHostOf } from "../contract/model-view.js";
 import type { ModelIdentity } from "../contract/provider.js";
 import { OPENAI_CLIENTS } from "../table/dialect-of.js";
@@ -287,7 +287,9 @@ interface WireRules {
 function rulesFor(client: BaseChatModel, { dialect, modelId = "" }: ModelIdentity): WireRules {
   const kind = client._llmType();
   const host = rulingHostOf(client, kind);
-  const { accepts, signed } = { ...HOSTS.find((each) => each.host.test(host)) };
+  // Several makers can know something of a host that serves them all.
+  const known = HOSTS.filter((each) => each.host.test(host));
+  const { accepts, signed }: Partial<HostFields> = Object.assign({}, ...known);
   const isUnknown = kind === "openai" && accepts === undefined;
   const thinking = THINKING.filter(({ dialects }) => isUnknown && dialects.includes(dialect));
   return {

@@ -26,7 +26,7 @@ interface MakerModels {
   readonly hostedModels?: readonly (readonly [name: RegExp, dialect: DialectName])[];
 }
 
-/** From the general to the particular. If two makers know the same name, the later one is right. */
+/** From the general to the particular. If two makers know the same name or host, the later one is right. */
 const MAKERS: readonly MakerModels[] = [
   openaiModels,
   deepseekModels,
@@ -123,7 +123,7 @@ export function rememberDialect<Model extends object>(model: Model, dialect: Dia
 function dialectOfOpenAIClient(client: object, type: unknown): DialectName {
   const isResponses = usesResponses(client);
   const address = rulingHostOf(client, type);
-  const ofHost = HOSTS.find(([host]) => host.test(address))?.[1];
+  const ofHost = HOSTS.findLast(([host]) => host.test(address))?.[1];
   // Another host with the Responses API has its form, and not what OpenAI demands of stored items.
   if (isResponses) return ofHost === "openai" ? "openai-responses" : "responses-compatible";
   const name = modelIdOf(client) ?? "";

@@ -9,7 +9,7 @@ import { mistralProvider } from "../makers/mistral/client.js";
 import { openaiProvider } from "../makers/openai/client.js";
 
 /**
- * All makers, from the general to the particular. If two of them know the same name, the later one is right. Their
+ * All makers, from the general to the particular. If two of them know the same name or host, the later one is right. Their
  * dialects are in `dialects.ts`, which must not load any client.
  */
 export const PROVIDERS: readonly Provider[] = [
