@@ -5,26 +5,18 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
-import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../../history/call.js";
 import { callIdOf, createPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
 import { messagesAmong } from "../commands.js";
-import {
-  diaryOf,
-  diaryWritten,
-  type LateResult,
-  notesOf,
-  type Page,
-  pageOf,
-  writeLate,
-  writeOf,
-} from "../diary.js";
+import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeEntry, writeLate } from "../diary.js";
 import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
+import { isPassed } from "../saver/watched-checkpoints.js";
 
 /** What happens to a call before its tool runs. */
 export type BeginningCall =
@@ -81,12 +73,15 @@ async function lookUp(
   const page = pageOf(config);
   if (page === undefined) return AGAIN;
   const isContinued = isContinuedStep(config);
-  if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
+  if (isContinued) await diaryWritten(page.config.configurable?.["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
   const task = ownTaskOf(config);
   const named = questionsNamedIn(config);
   // Its question may be answered again, in a branch that begins here.
-  const isAsked = tuple !== undefined && hasInterrupt(tuple, task, named) && (await isPassed(tuple, page));
+  const isAsked =
+    tuple !== undefined &&
+    hasInterrupt(tuple, task, named) &&
+    (await isPassed(tuple, page.config, (latest) => page.saver.getTuple(latest)));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
   const ofCall = { tool: call.name, callId: call.id };
   const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;
@@ -105,10 +100,7 @@ async function lookUp(
     return { kind: "ended", result, values: [] };
   }
   if (isSafe) return AGAIN;
-  const note = async (kind: "start" | "wait"): Promise<void> => {
-    const [task, channel, value] = writeOf([place, kind], wait);
-    await page.saver.putWrites(page.config, [[channel, value]], task);
-  };
+  const note = (kind: "start" | "wait") => writeEntry(page, [place, kind], wait);
   let isSaved = isContinued;
   let stopListening = () => {};
   return {
@@ -125,13 +117,6 @@ async function lookUp(
       if (isSaved) await note("wait");
     },
   };
-}
-
-/** Whether the thread has gone on from a page's checkpoint. */
-async function isPassed(tuple: CheckpointTuple, { saver, config }: Page): Promise<boolean> {
-  const { checkpoint_id: _, ...place } = config.configurable;
-  const latest = await saver.getTuple({ configurable: place });
-  return latest !== undefined && latest.checkpoint.id !== tuple.checkpoint.id;
 }
 
 /** A call's result among a task's writes, and what the task wrote to the state's own keys. */

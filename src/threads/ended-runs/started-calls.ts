@@ -12,7 +12,7 @@
 
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isRecord, madeOnce } from "../../shared/values.js";
-import { diaryOf, digest, type LateResult, notesOf, writeOf } from "../diary.js";
+import { diaryOf, digest, type LateResult, notesOf } from "../diary.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { isOutermost, ownTaskOf } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
@@ -77,7 +77,7 @@ export async function startingCall(
   const note = async (kind: "start" | "wait"): Promise<void> => {
     const write = await checkpoints.whenSent(step);
     config.signal?.throwIfAborted();
-    if (!isSafe) await write?.(...writeOf([task.place, kind], wait));
+    if (!isSafe) await write?.([task.place, kind], wait);
   };
   return {
     isLost:

@@ -21,6 +21,7 @@ import {
   namespaceOfGraph,
 } from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
+import { isPassed } from "./watched-checkpoints.js";
 
 /** What is known of the writes to one namespace of a thread. */
 interface Thread {
@@ -230,14 +231,9 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
     if (tuple == null || !isOfRun(config) || !isCheckpointNamed(config) || !hasAnswers(tuple)) return tuple;
     // A run that begins where the thread has gone on answers again.
-    const latest = await Reflect.apply(getTuple, this, [{ configurable: latestOf(config) }]);
-    return latest?.checkpoint.id === tuple.checkpoint.id ? tuple : unanswered(tuple);
+    const read = (latest: RunnableConfig) => Reflect.apply(getTuple, this, [latest]);
+    return (await isPassed(tuple, config, read)) ? unanswered(tuple) : tuple;
   });
-}
-
-function latestOf({ configurable }: RunnableConfig) {
-  const { checkpoint_id: _, ...place } = { ...configurable };
-  return place;
 }
 
 function mayHaveLeft(tuple: CheckpointTuple): boolean {

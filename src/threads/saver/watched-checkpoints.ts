@@ -2,7 +2,9 @@
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
+import type { Entry } from "../diary.js";
 import { readDelta } from "../langgraph/read-checkpoints.js";
+import { latestOf } from "../langgraph/run-host.js";
 
 /** What a run can know about its thread besides the state. */
 export interface WatchedCheckpoints {
@@ -21,18 +23,18 @@ export interface WatchedCheckpoints {
   /** Whether the run saves each checkpoint at once, instead of only the last one at its end. */
   savesAtOnce: boolean;
   /**
-   * Resolves once the checkpoint before this superstep is saved, to a function that adds a write to it. Undefined if
+   * Resolves once the checkpoint before this superstep is saved, to a function that writes into its diary. Undefined if
    * the run has no such checkpoint before it ends.
    *
    * @throws Why the checkpoint is not saved.
    */
-  whenSent: (step: number) => Promise<WriteBeside | undefined>;
+  whenSent: (step: number) => Promise<WriteIntoDiary | undefined>;
   /** Reads the history of a checkpoint that does not hold it, because its `messages` were a delta channel. */
   readonly readDelta?: (config: RunnableConfig) => Promise<unknown>;
 }
 
-/** Contract: resolves once the write is saved under a task's id. That task need not exist. */
-export type WriteBeside = (task: string, channel: string, value: unknown) => Promise<void>;
+/** Contract: resolves once the entry is saved. `count` is that of `writeEntry`. */
+export type WriteIntoDiary = (entry: Entry, count: number) => Promise<void>;
 
 export function checkpointsOf(
   saver: BaseCheckpointSaver | undefined,
@@ -56,7 +58,16 @@ async function readBefore(
   saver: Pick<BaseCheckpointSaver, "list">,
   before: RunnableConfig,
 ): Promise<CheckpointTuple | undefined> {
-  const { checkpoint_id: _, ...configurable } = { ...before.configurable };
-  for await (const tuple of saver.list({ configurable }, { before, limit: 1 })) return tuple;
+  for await (const tuple of saver.list(latestOf(before), { before, limit: 1 })) return tuple;
   return undefined;
+}
+
+/** Whether the thread has gone on from a checkpoint that was read with this config. */
+export async function isPassed(
+  { checkpoint }: CheckpointTuple,
+  config: RunnableConfig,
+  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
+): Promise<boolean> {
+  const latest = await read(latestOf(config));
+  return latest?.checkpoint.id !== checkpoint.id;
 }
