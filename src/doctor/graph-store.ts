@@ -582,7 +582,7 @@ async function findEndedRuns(
     return messagesAmong(await historyIn(checkpoint, checkpoints)).some(({ id }) => wanted.has(id));
   };
   const ended = { input: {}, checkpoints, isOwnKey: () => false };
-  for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
+  for await (const { step, left, lost } of walkLeftovers(ended, goesOn, CHECKPOINTS_TO_READ)) {
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));

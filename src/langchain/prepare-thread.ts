@@ -21,7 +21,7 @@ import {
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
-import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { isBeforeModel, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import {
@@ -159,11 +159,8 @@ async function readLeftovers(
   try {
     const run = { input: undefined, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) };
     const checkpoints = await savedCheckpoints(config);
-    const nested = checkpoints === undefined ? await parentCheckpoints(config) : undefined;
-    if (nested !== undefined)
-      return await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
-    if (checkpoints === undefined) return [];
-    return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
+    if (checkpoints !== undefined) return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
+    return (await findNestedLeftovers(config, run, isBeforeModel)) ?? [];
   } catch {
     return [];
   }

@@ -50,7 +50,7 @@ export async function readInput(
   const checkpoints =
     step === undefined ? undefined : await savedCheckpoints(config, step).catch(() => undefined);
   if (checkpoints === undefined) return NOTHING_ELSE;
-  for await (const { checkpoint } of walkBack(checkpoints.begunOn, checkpoints.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints.begunOn, checkpoints.read)) {
     if (!hasNewInput(checkpoint)) continue;
     const input: unknown = checkpoint.checkpoint.channel_values[START];
     const stored = await historyIn(checkpoint, checkpoints);
@@ -90,9 +90,6 @@ function wordsToWrite(
   );
   return [...back, ...others];
 }
-
-/** Other middleware can have nodes before this one. */
-const SEARCH = { fate: "continued", most: 40 } as const;
 
 /** The calls that LangChain was about to run, and that no run has started. */
 export async function callsToBegin(

@@ -141,7 +141,7 @@ async function idsBeforeInput(
   config: LangGraphRunnableConfig,
 ): Promise<ReadonlySet<string | undefined> | undefined> {
   const checkpoints = await startingCheckpoints(config);
-  for await (const { checkpoint } of walkBack(checkpoints?.begunOn, checkpoints?.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints?.begunOn, checkpoints?.read)) {
     if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
       continue;
     const list = checkpoints && (await historyIn(checkpoint, checkpoints));
@@ -152,5 +152,3 @@ async function idsBeforeInput(
 }
 
 const BEFORE_AGENT = ".before_agent";
-/** The most checkpoints that are read. */
-const SEARCH = { fate: "continued", most: 40 } as const;

@@ -22,7 +22,7 @@ import { forAllCopies } from "../shared/for-all-copies.js";
 import { toJson } from "../shared/json.js";
 import { madeOnce, recordsIn, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
-import { writesBeside } from "./langgraph/read-checkpoints.js";
+import { type Writes, writesBeside } from "./langgraph/read-checkpoints.js";
 import { checkpointOfStep, ownThreadOf } from "./langgraph/run-host.js";
 
 const DIARY = "tether:diary";
@@ -33,7 +33,7 @@ export interface LateResult {
   readonly place: string;
   readonly result: ToolMessage;
   /** What the tool wrote to the state's own keys, in order. */
-  readonly values: readonly (readonly [key: string, value: unknown])[];
+  readonly values: Writes;
   /** The own keys that were written since, as far as its reader knows. */
   readonly rewritten?: ReadonlySet<string> | undefined;
 }
@@ -126,7 +126,7 @@ export function digest(values: readonly unknown[]): string {
 }
 
 /** Whether these writes are entries. Those are saved even after their run has ended. */
-export function areEntries(writes: readonly (readonly [channel: string, value: unknown])[]): boolean {
+export function areEntries(writes: Writes): boolean {
   return writes.every(([channel]) => channel === DIARY);
 }
 

@@ -6,7 +6,6 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
 import { placeOfCall } from "../../history/group.js";
-import { coerceMessage } from "../../history/read-messages.js";
 import {
   callIdOf,
   createPlaceholder,
@@ -20,7 +19,7 @@ import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
-import { withOwnSends } from "../../threads/commands.js";
+import { messagesAmong, readWrites, withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
 import {
   asQuietUpdate,
@@ -321,15 +320,9 @@ function keptUpdate({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsU
   const { begunOn: tuple, isFork } = checkpoints;
   const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
   if (!isFork || !isAnswer || tuple?.metadata?.step !== (superstepOf(config) ?? 0) - 1) return undefined;
-  const writes = keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume));
-  const messages = writes
-    .flatMap(([channel, value]) => (channel === "messages" ? [value].flat() : []))
-    .flatMap((value) => coerceMessage(value) ?? []);
-  if (!messages.some((message) => isResult(message) && callIdOf(message) === call.id)) return undefined;
-  return withValues(
-    messages,
-    writes.filter(([channel]) => channel !== "messages"),
-  );
+  const { messages, values } = readWrites(keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume)));
+  const hasResult = messages.some((message) => isResult(message) && callIdOf(message) === call.id);
+  return hasResult ? withValues(messages, values) : undefined;
 }
 
 /**
@@ -348,7 +341,7 @@ function savedMessages(
   const isOfCall = (message: BaseMessage) =>
     isResult(message) && callIdOf(message) === call.id && !isPlaceholder(message);
   const found = tasksOfLostRun(tuple, step, "messages")
-    .map((values) => values.flat().flatMap((value) => coerceMessage(value) ?? []))
+    .map((values) => messagesAmong(values.flat()))
     .filter((messages) => messages.some(isOfCall));
   const [messages] = found;
   // Two calls in one message can share an id. Nobody knows which of them the result belongs to.

@@ -16,7 +16,6 @@ import {
 import { type ToolTask, toolTasksOf, waitsForNode } from "../../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../../threads/langgraph/run-host.js";
 import { isKeyOf } from "../../threads/own-state.js";
-import { parentCheckpoints } from "../../threads/saver/saved-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
@@ -89,15 +88,14 @@ async function findEndedRuns(
   config: LangGraphRunnableConfig,
 ): Promise<{ readonly runs: readonly Leftovers[]; readonly putsBack: "all" | "in-place" }> {
   const isOwnKey = isKeyOf(inputs.ownState);
-  const nested = await parentCheckpoints(config);
-  if (nested === undefined) return { runs: await findLeftovers({ ...inputs, isOwnKey }), putsBack: "all" };
   const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
   const run = { input: undefined, isOwnKey, valueNow };
   const isBeforeModel = (checkpoint: CheckpointTuple) =>
     waitsForNode(checkpoint, "patch") || waitsForNode(checkpoint, "model");
-  const found = await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
+  const nested = await findNestedLeftovers(config, run, isBeforeModel);
+  if (nested === undefined) return { runs: await findLeftovers({ ...inputs, isOwnKey }), putsBack: "all" };
   // Without a memory, each run has its own budgets.
-  return { runs: found.map((left) => ({ ...left, usage: NO_USAGE })), putsBack: "in-place" };
+  return { runs: nested.map((left) => ({ ...left, usage: NO_USAGE })), putsBack: "in-place" };
 }
 
 /** The open group's questions that are still pending, even if the caller has sent results of other calls. */

@@ -154,15 +154,10 @@ async function isSentAgain(
   isWaiting: boolean,
 ): Promise<boolean> {
   if (!hasTasks(start)) return false;
-  for await (const { checkpoint, fate } of walkBack(start, read, {
-    ...SEARCH,
-    ...(isWaiting && { most: 1 }),
-  })) {
+  // A run takes few supersteps between two questions.
+  for await (const { checkpoint, fate } of walkBack(start, read, isWaiting ? { most: 1 } : {})) {
     if (fate !== "continued") return false;
     if (hasAnswers(checkpoint)) return forms.some(({ resume }) => isResumedWith(checkpoint, resume));
   }
   return false;
 }
-
-/** A run takes few supersteps between two questions. */
-const SEARCH = { fate: "continued", most: 40 } as const;

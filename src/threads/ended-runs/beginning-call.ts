@@ -4,13 +4,13 @@
  * `started-calls.ts`. A call without a note is run.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../../history/call.js";
 import { callIdOf, createPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { messagesAmong } from "../commands.js";
+import { readWrites } from "../commands.js";
 import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeEntry, writeLate } from "../diary.js";
 import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
@@ -23,7 +23,7 @@ export type BeginningCall =
   /** An ended run has started it. It gets what its tool returned since, or a placeholder. */
   | {
       readonly kind: "ended";
-      readonly result: ReturnType<typeof createPlaceholder>;
+      readonly result: ToolMessage;
       /** What the tool wrote to the state's own keys. */
       readonly values: LateResult["values"];
     }
@@ -84,9 +84,10 @@ async function lookUp(
     (await isPassed(tuple, page.config, (latest) => page.saver.getTuple(latest)));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
   const ofCall = { tool: call.name, callId: call.id };
-  const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;
-  const kept = tuple === undefined ? undefined : outcomeIn(keptWrites(tuple, task, named), isOfCall);
-  if (kept !== undefined) return { kind: "ended", ...kept };
+  const isOfCall = (result: ToolMessage) => callIdOf(result) === call.id;
+  const { messages, values } = readWrites(tuple === undefined ? [] : keptWrites(tuple, task, named));
+  const kept = messages.filter(isResult).find(isOfCall);
+  if (kept !== undefined) return { kind: "ended", result: kept, values };
   const late = results.find((one) => one.place === place && isOfCall(one.result));
   if (late !== undefined) {
     emitEvent(config, { type: "result-recovered", ...ofCall });
@@ -117,14 +118,4 @@ async function lookUp(
       if (isSaved) await note("wait");
     },
   };
-}
-
-/** A call's result among a task's writes, and what the task wrote to the state's own keys. */
-function outcomeIn(
-  writes: ReturnType<typeof keptWrites>,
-  isOfCall: (message: BaseMessage) => boolean,
-): Pick<LateResult, "result" | "values"> | undefined {
-  const messages = messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : [])));
-  const result = messages.filter(isResult).find(isOfCall);
-  return result && { result, values: writes.filter(([channel]) => channel !== "messages") };
 }

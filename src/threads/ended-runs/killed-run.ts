@@ -97,7 +97,7 @@ async function findUntold(
 ): Promise<Untold | undefined> {
   const since: CheckpointTuple[] = [];
   const told: CheckpointTuple[] = [];
-  for await (const step of walkBack(begunOn, checkpoints.read, { fate: "continued", most: MOST_READ })) {
+  for await (const step of walkBack(begunOn, checkpoints.read, { most: MOST_READ })) {
     const { checkpoint, child } = step;
     // What was before a fork is told in the other branch.
     const isFork = child !== undefined && (await isForked(step, checkpoints));

@@ -30,10 +30,7 @@ export function isOwnChannel(name: string): boolean {
 }
 
 /** What a checkpoint's finished tasks wrote to these channels: one list per task, in the order of its writes. */
-export function writesByTask(
-  tuple: CheckpointTuple,
-  isWanted: (channel: string) => boolean,
-): (readonly [channel: string, value: unknown])[][] {
+export function writesByTask(tuple: CheckpointTuple, isWanted: (channel: string) => boolean): Writes[] {
   const { pendingWrites = [] } = tuple;
   const isOfNextRun = belongsToNextRun(tuple);
   return byTask(
@@ -128,7 +125,8 @@ export function tasksOf(tuple: CheckpointTuple, channel: string) {
   });
 }
 
-type Writes = readonly (readonly [channel: string, value: unknown])[];
+/** Writes to channels, in order. */
+export type Writes = readonly (readonly [channel: string, value: unknown])[];
 
 /** Whether a task wrote that it failed. */
 export function isFailed(writes: Writes): boolean {
@@ -285,11 +283,7 @@ export function questionsNamed(answer: unknown): string[] {
  *
  * @param named The questions that are answered. Empty: all.
  */
-export function keptWrites(
-  tuple: CheckpointTuple,
-  id: string,
-  named: readonly string[],
-): (readonly [channel: string, value: unknown])[] {
+export function keptWrites(tuple: CheckpointTuple, id: string, named: readonly string[]): Writes {
   if (hasInterrupt(tuple, id, named)) return [];
   return (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
     task === id && (channel === "messages" || isOwnChannel(channel)) ? [[channel, value]] : [],

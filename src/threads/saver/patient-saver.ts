@@ -11,7 +11,13 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { hasAnswers, hasTasks, type StoredState, unanswered } from "../langgraph/read-checkpoints.js";
+import {
+  hasAnswers,
+  hasTasks,
+  type StoredState,
+  unanswered,
+  type Writes,
+} from "../langgraph/read-checkpoints.js";
 import { isSaver, noteOwnMethod, originalOf } from "../langgraph/replace-methods.js";
 import {
   checkpointOfStep,
@@ -45,9 +51,9 @@ interface Watcher {
   /** Called with each checkpoint that was saved. */
   readonly saved: (state: StoredState) => void;
   /** Called with each list of writes, before it is saved. */
-  readonly writing: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
+  readonly writing: (writes: Writes) => void;
   /** Called with each list of writes that was saved. */
-  readonly written: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
+  readonly written: (writes: Writes) => void;
   /** Called if something could not be saved. */
   readonly lost: () => void;
   /** Called by another run of the thread that begins. It resolves when it is told how this one has ended. */
