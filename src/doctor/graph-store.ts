@@ -32,14 +32,9 @@ import { amount } from "../shared/text.js";
 import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
-import {
-  awaitedCheckpoints,
-  endsAfterModel,
-  historyIn,
-  isAddedBetweenRuns,
-  isForked,
-  walkLeftovers,
-} from "../threads/ended-runs/ended-runs.js";
+import { endsAfterModel } from "../threads/ended-runs/close-calls.js";
+import { awaitedCheckpoints } from "../threads/ended-runs/late-results.js";
+import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/ended-runs/leftovers.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,

@@ -3,7 +3,7 @@
 import type { ThreadState } from "@langchain/langgraph-sdk";
 import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
-import { endsAfterModel } from "../threads/ended-runs/ended-runs.js";
+import { endsAfterModel } from "../threads/ended-runs/close-calls.js";
 import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
 import { listsIn } from "./message-lists.js";
 import { type EndedRun, errorText, type OpenTask, type StoredThread, threadOfList } from "./thread-store.js";

@@ -5,19 +5,17 @@ import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgr
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { addToList, madeOnce } from "../shared/values.js";
+import type { ExaminedCall } from "../threads/ended-runs/close-calls.js";
+import { findLateResults } from "../threads/ended-runs/late-results.js";
 import {
-  announce,
-  asQuietUpdate,
   changedKeys,
-  type ExaminedCall,
-  findLateResults,
   findLeftovers,
   findNestedLeftovers,
   type Leftovers,
   mayLackResponse,
-  type Recovery,
-  recover,
-} from "../threads/ended-runs/ended-runs.js";
+} from "../threads/ended-runs/leftovers.js";
+import { asQuietUpdate } from "../threads/ended-runs/put-back.js";
+import { announce, type Recovery, recover } from "../threads/ended-runs/recover.js";
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";

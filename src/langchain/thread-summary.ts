@@ -10,7 +10,7 @@ import { archivedIds, findReturned } from "../history/summary.js";
 import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { windowInThread } from "../threads/asking/help.js";
-import { historyIn, walkBack } from "../threads/ended-runs/ended-runs.js";
+import { historyIn, walkBack } from "../threads/ended-runs/leftovers.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
 import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
 import {

@@ -21,13 +21,9 @@ import { isRecord } from "../../shared/values.js";
 import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
 import { messagesAmong, readWrites, withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
-import {
-  asQuietUpdate,
-  awaitLate,
-  callKeyOf,
-  isReplaySafe,
-  startingCall,
-} from "../../threads/ended-runs/ended-runs.js";
+import { awaitLate } from "../../threads/ended-runs/late-results.js";
+import { asQuietUpdate } from "../../threads/ended-runs/put-back.js";
+import { callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs/started-calls.js";
 import { emitEvent, type OnRepair, tellClosedCall } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";

@@ -3,16 +3,10 @@
 import { type CheckpointTuple, Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
 import { toJson } from "../../shared/json.js";
-import {
-  type AskedCall,
-  announce,
-  asQuietUpdate,
-  type ExaminedCall,
-  findLeftovers,
-  findNestedLeftovers,
-  type Leftovers,
-  recover,
-} from "../../threads/ended-runs/ended-runs.js";
+import type { AskedCall, ExaminedCall } from "../../threads/ended-runs/close-calls.js";
+import { findLeftovers, findNestedLeftovers, type Leftovers } from "../../threads/ended-runs/leftovers.js";
+import { asQuietUpdate } from "../../threads/ended-runs/put-back.js";
+import { announce, recover } from "../../threads/ended-runs/recover.js";
 import { type ToolTask, toolTasksOf, waitsForNode } from "../../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../../threads/langgraph/run-host.js";
 import { isKeyOf } from "../../threads/own-state.js";

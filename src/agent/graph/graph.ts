@@ -7,13 +7,8 @@ import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { interruptsOf } from "../../providers/failure/langgraph-signal.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
 import { updatesIn } from "../../threads/commands.js";
-import {
-  mayBeKilled,
-  mayHaveLeftovers,
-  mayLackResponse,
-  tellKilledRun,
-  usageOfGraph,
-} from "../../threads/ended-runs/ended-runs.js";
+import { mayBeKilled, tellKilledRun, usageOfGraph } from "../../threads/ended-runs/killed-run.js";
+import { mayHaveLeftovers, mayLackResponse } from "../../threads/ended-runs/leftovers.js";
 import { emitEvent } from "../../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../../threads/langgraph/channels.js";
 import { readState } from "../../threads/langgraph/read-checkpoints.js";

@@ -6,7 +6,7 @@ import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { fieldsOfCommand } from "../../threads/commands.js";
-import { walkBack } from "../../threads/ended-runs/ended-runs.js";
+import { walkBack } from "../../threads/ended-runs/leftovers.js";
 import {
   answersAt,
   hasAnswers,

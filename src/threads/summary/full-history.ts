@@ -14,7 +14,7 @@ import { callIdOf, isResult } from "../../history/result.js";
 import { type Archived, coverageOf, EARLIER } from "../../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../../shared/check-settings.js";
 import { hasMethods, isRecord } from "../../shared/values.js";
-import { historyIn } from "../ended-runs/ended-runs.js";
+import { historyIn } from "../ended-runs/leftovers.js";
 import { isSaver } from "../langgraph/replace-methods.js";
 import { soundSaver } from "../langgraph/sound-saver.js";
 import { checkpointsOf } from "../saver/watched-checkpoints.js";

@@ -32,7 +32,7 @@ import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
 import { windowInThread } from "../asking/help.js";
-import { historyIn } from "../ended-runs/ended-runs.js";
+import { historyIn } from "../ended-runs/leftovers.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
