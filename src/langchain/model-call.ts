@@ -22,7 +22,6 @@ import {
   formFor,
   furtherRequestsOf,
   type InputForm,
-  markReduced,
   responseGuard,
   tellClosedCalls,
 } from "../threads/asking/rungs.js";
@@ -90,7 +89,6 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
   );
   tellClosedCalls(history, { model, dialect, onRepair: options.onRepair }, config);
   const { tools = [], toolChoice, responseFormat, modelSettings } = request;
-  const sent = { tools, toolChoice, responseFormat, modelSettings };
   return askByRungs(
     {
       model,
@@ -99,10 +97,10 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       further,
-      options: sent,
+      options: { tools, toolChoice, responseFormat, modelSettings },
       prepare,
-      send: (messages, input, form) => {
-        mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
+      send: (messages, ofRequest) => {
+        mark = ofRequest;
         return send({ ...request, model: guarded, ...requestParts(messages, request) });
       },
     },

@@ -20,7 +20,6 @@ import {
   type FurtherRequests,
   furtherRequestsOf,
   type InputForm,
-  markReduced,
   responseGuard,
   tellClosedCalls,
 } from "../../threads/asking/rungs.js";
@@ -185,9 +184,9 @@ async function responseFrom(
         return settle(mark(whole));
       }),
   };
-  const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
-    usage.begin(Math.ceil(input.length.tokens));
-    mark = (response) => markReduced(response, input, form, { model, dialect, further, options });
+  const send = async (messages: BaseMessage[], ofRequest: typeof mark, { length }: FittedInput) => {
+    usage.begin(Math.ceil(length.tokens));
+    mark = ofRequest;
     return askGuarded(offered, guard, marks.messages(messages), { ...more, ...config }, parameters);
   };
   if (!isSummary) tellClosedCalls(history, { model, dialect, onRepair }, config);
