@@ -64,8 +64,7 @@ import {
 } from "../threads/langgraph/swap-channel.js";
 import { type Tables, tablesOf } from "../threads/langgraph/tables.js";
 import { RunSaver } from "../threads/saver/run-saver.js";
-import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
-import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
+import { checkpointsOf, isBeforeModel } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";

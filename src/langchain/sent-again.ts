@@ -21,7 +21,7 @@ import { hasInput } from "../threads/ended-runs/sent-again.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
 import { newWords } from "../threads/new-words.js";
-import { savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 
 /** What a run's input says, compared with its thread before it. */
 interface ReadInput {

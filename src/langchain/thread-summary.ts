@@ -12,7 +12,7 @@ import { withDefaults } from "../shared/check-settings.js";
 import { windowInThread } from "../threads/asking/help.js";
 import { historyIn, walkBack } from "../threads/ended-runs/leftovers.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
-import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { startingCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import {
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
@@ -145,7 +145,7 @@ async function idsBeforeInput(
     if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
       continue;
     const list = checkpoints && (await historyIn(checkpoint, checkpoints));
-    const ids = normalizeHistory(listOf(list), () => {}).map(({ id }) => id);
+    const ids = normalizeHistory(listOf(list)).map(({ id }) => id);
     return history.some(({ id }) => id === ids.at(-1)) ? new Set(ids) : undefined;
   }
   return undefined;

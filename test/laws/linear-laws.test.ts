@@ -200,6 +200,7 @@ describe("The work grows with the messages", () => {
             nodes: [],
             unstarted: [],
             late: [],
+            removed: new Set<string>(),
             headId: undefined,
             checkpointId: "0",
           };

@@ -165,7 +165,7 @@ function checkpointsBefore({ checkpoints, latest }: RunInputs): WatchedCheckpoin
 function inSoundForm<Input>(input: Input): Input {
   const stored = isRecord(input) ? input["messages"] : undefined;
   if (!Array.isArray(stored)) return input;
-  const messages = normalizeHistory(stored, () => {});
+  const messages = normalizeHistory(stored);
   return messages === stored ? input : { ...input, messages };
 }
 

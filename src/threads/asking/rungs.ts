@@ -28,6 +28,7 @@ import type { StreamGuardOptions } from "../../providers/response/ask-client.js"
 import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { hashText, toJson } from "../../shared/json.js";
+import { least } from "../../shared/values.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type OnRepair, type Rung, tellClosedCall } from "../events.js";
 import type { UsageCounter } from "../usage.js";
@@ -75,12 +76,11 @@ export function formFor({ model, history, toolTokens, maxTokens, dialect: given 
   const identity = identityOf(model);
   const known = helpFor(history, identity);
   const window = known?.window;
-  const bounds = [requestLimitOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
     ...identity,
     dialect: known?.isStrict ? "strict" : (given ?? identity.dialect),
     toolTokens,
-    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    maxTokens: least(requestLimitOf(model), window, maxTokens),
     window,
     reduction: known?.reduction,
     doubt: known?.doubt,
@@ -304,13 +304,12 @@ function* rungsFor(
 }
 
 function inForm(form: InputForm, { isStrict, reduction, window }: Doubt["usual"]): InputForm {
-  const bounds = [form.maxTokens, window].filter((bound) => bound !== undefined);
   return {
     ...form,
     dialect: isStrict ? "strict" : form.dialect,
     reduction,
     window,
-    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    maxTokens: least(form.maxTokens, window),
   };
 }
 

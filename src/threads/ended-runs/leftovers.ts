@@ -28,8 +28,7 @@ import {
   writesOfLostRun,
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
-import { parentCheckpoints } from "../saver/saved-checkpoints.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import { parentCheckpoints, type WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
 
@@ -66,6 +65,10 @@ export interface Leftovers {
   /** The own keys that later input writes. */
   readonly rewritten: ReadonlySet<string>;
 }
+
+/** The same, of a run whose store tells less than a run knows. */
+export type RecoverableRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
+type Untold = "noted" | "values" | "usage" | "shown" | "rewritten";
 
 /**
  * What became of a checkpoint's writes. `discarded`: new input dropped them. `applied`: a state update took them over
@@ -449,10 +452,10 @@ export function mayLackResponse(history: readonly BaseMessage[]): boolean {
 }
 
 /** The leftovers whose last message is still in the history, with the messages that are put back. */
-export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written" | "headId">>(
+export function leftoversInPlace(
   history: readonly BaseMessage[],
-  leftovers: readonly Left[],
-): Left[] {
+  leftovers: readonly RecoverableRun[],
+): RecoverableRun[] {
   const present = new Set(history.map(({ id }) => id));
   // The run's input cannot be read here, so it is unknown what it removed. If the last message is gone, or belongs to
   // another branch, nothing is put back.
@@ -466,10 +469,7 @@ export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "writt
  * Whether the latest checkpoint is this run's own input, which LangGraph may save before the run reads its thread. It
  * holds the input as the caller gave it, without ids.
  */
-function isOwnInput(
-  { headId, written }: Pick<Leftovers, "headId" | "written">,
-  history: readonly BaseMessage[],
-): boolean {
+function isOwnInput({ headId, written }: RecoverableRun, history: readonly BaseMessage[]): boolean {
   const last = written.length === 0 ? [] : history.slice(-written.length);
   const isSame = (one: BaseMessage, other: BaseMessage | undefined) =>
     one.type === other?.type && toJson(one.content) === toJson(other.content);
