@@ -52,27 +52,23 @@ export interface SummaryRequest extends AgentRequest {
 /** Contract: asks the model of the given request. */
 export type Send = (request: SummaryRequest) => Promise<unknown>;
 
-/**
- * Contract: resolves to what is written to the thread. Empty if no summary is due. Rejects if the run is aborted.
- *
- * @param stored The history as the thread stores it.
- */
-type Summarizer = (
-  request: SummaryRequest,
-  stored: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-  send: Send,
-) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
-
-export function createSummarizer(
-  options: TetherSummaryOptions,
-  middleware: TetherMiddlewareOptions,
-): Summarizer {
+export function createSummarizer(options: TetherSummaryOptions, middleware: TetherMiddlewareOptions) {
   const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
   const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
   const { summaryModel, coveredMessages } = settings;
   const wording = summaryWording(settings.summaryLanguage);
-  return async (request, stored, config, send) => {
+  /**
+   * Resolves to what is written to the thread. Empty if no summary is due.
+   *
+   * @param stored The history as the thread stores it.
+   * @throws The abort's reason, if the run is aborted.
+   */
+  return async function summarize(
+    request: SummaryRequest,
+    stored: readonly BaseMessage[],
+    config: LangGraphRunnableConfig,
+    send: Send,
+  ): Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">> {
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };

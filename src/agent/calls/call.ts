@@ -6,14 +6,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
 import { placeOfCall } from "../../history/group.js";
-import {
-  callIdOf,
-  createPlaceholder,
-  endingRun,
-  isPlaceholder,
-  isResult,
-  markRecoveredResult,
-} from "../../history/result.js";
+import { callIdOf, endingRun, isPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
 import { interruptsOf, isLangGraphSignal } from "../../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/json.js";
@@ -23,8 +16,13 @@ import { messagesAmong, readWrites, withOwnSends } from "../../threads/commands.
 import type { LateResult } from "../../threads/diary.js";
 import { awaitLate } from "../../threads/ended-runs/late-results.js";
 import { asQuietUpdate } from "../../threads/ended-runs/put-back.js";
-import { callKeyOf, isReplaySafe, startingCall } from "../../threads/ended-runs/started-calls.js";
-import { emitEvent, type OnRepair, tellClosedCall } from "../../threads/events.js";
+import {
+  callKeyOf,
+  closeLostCall,
+  isReplaySafe,
+  startingCall,
+} from "../../threads/ended-runs/started-calls.js";
+import { emitEvent } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";
 import {
@@ -36,7 +34,7 @@ import {
   type ToolTask,
   tasksOfLostRun,
 } from "../../threads/langgraph/read-checkpoints.js";
-import { checkpointOfStep, ownTaskOf } from "../../threads/langgraph/run-host.js";
+import { ownTaskOf } from "../../threads/langgraph/run-host.js";
 import { superstepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
 import { readOwnValues } from "../../threads/own-state.js";
 import type { AgentUpdate, ToolsUpdate } from "../../threads/state.js";
@@ -106,7 +104,7 @@ async function answerCall(task: ToolTask, plan: AgentPlan, config: Config): Prom
   const hasEffect = tool !== undefined || layers.length > 0;
   const starting = await startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
   if (starting.late !== undefined) return writeLateResult(starting.late, config);
-  if (starting.isLost) return closeLost(task, plan.settings.onRepair, config);
+  if (starting.isLost) return { messages: [closeLostCall(task, config, plan.settings.onRepair)] };
   await starting.begin();
   // Each tool has its own memory, and one more for each further call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
@@ -180,14 +178,6 @@ const INVALID_ARGUMENTS = {
   kind: "invalid-arguments",
   detail: "A function middleware set `context.arguments` to a value that is not an object.",
 } as const;
-
-/** Closes a call that an earlier run started. Nobody knows what it did, so the model decides. */
-function closeLost({ call, place }: ToolTask, onRepair: OnRepair | undefined, config: Config): ToolsUpdate {
-  const cause = "interrupted";
-  const message = createPlaceholder(call, cause, place, checkpointOfStep(config));
-  tellClosedCall({ call, cause, message }, config, onRepair);
-  return { messages: [message] };
-}
 
 /** Writes what a tool returned after the abort of the run that this one continues. */
 function writeLateResult({ result, values }: LateResult, config: Config): ToolsUpdate {

@@ -7,16 +7,17 @@
 import type { ToolMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../../history/call.js";
-import { callIdOf, createPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
+import { callIdOf, isResult, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
 import { readWrites } from "../commands.js";
 import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeEntry, writeLate } from "../diary.js";
-import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
+import { emitEvent, type OnRepair } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
 import { isPassed } from "../saver/watched-checkpoints.js";
+import { closeLostCall } from "./started-calls.js";
 
 /** What happens to a call before its tool runs. */
 export type BeginningCall =
@@ -35,8 +36,8 @@ export type BeginningCall =
       readonly wait: () => Promise<void>;
     };
 
-/** The calls of each task. A middleware can run a call's tool several times. */
-const begun = new WeakMap<object, Map<string, Promise<BeginningCall>>>();
+/** The places of the calls that each task has begun. A middleware can run a call's tool several times. */
+const begun = new WeakMap<object, Set<string>>();
 
 /**
  * @param place The call's place: its message's id, and the call's index in it.
@@ -50,28 +51,10 @@ export async function beginningCall(
   config: LangGraphRunnableConfig,
   onRepair: OnRepair | undefined,
 ): Promise<BeginningCall> {
-  const calls = madeOnce(
-    begun,
-    config.configurable ?? config,
-    () => new Map<string, Promise<BeginningCall>>(),
-  );
-  if (calls.has(place)) return AGAIN;
-  const beginning = lookUp(call, place, isSafe, config, onRepair);
-  calls.set(place, beginning);
-  return beginning;
-}
-
-const AGAIN: BeginningCall = { kind: "new", begin: async () => {}, wait: async () => {} };
-
-async function lookUp(
-  call: Call,
-  place: string,
-  isSafe: boolean,
-  config: LangGraphRunnableConfig,
-  onRepair: OnRepair | undefined,
-): Promise<BeginningCall> {
   const page = pageOf(config);
-  if (page === undefined) return AGAIN;
+  const ofTask = madeOnce(begun, config.configurable ?? config, () => new Set<string>());
+  if (page === undefined || ofTask.has(place)) return UNNOTED;
+  ofTask.add(place);
   const isContinued = isContinuedStep(config);
   if (isContinued) await diaryWritten(page.config.configurable?.["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
@@ -83,24 +66,19 @@ async function lookUp(
     hasInterrupt(tuple, task, named) &&
     (await isPassed(tuple, page.config, (latest) => page.saver.getTuple(latest)));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
-  const ofCall = { tool: call.name, callId: call.id };
   const isOfCall = (result: ToolMessage) => callIdOf(result) === call.id;
   const { messages, values } = readWrites(tuple === undefined ? [] : keptWrites(tuple, task, named));
   const kept = messages.filter(isResult).find(isOfCall);
   if (kept !== undefined) return { kind: "ended", result: kept, values };
   const late = results.find((one) => one.place === place && isOfCall(one.result));
   if (late !== undefined) {
-    emitEvent(config, { type: "result-recovered", ...ofCall });
+    emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
     return { kind: "ended", result: markRecoveredResult(late.result), values: late.values };
   }
   const { start, wait } = notesOf(tuple, place);
-  if (start > wait && !isSafe && !isAsked) {
-    const cause = "interrupted";
-    const result = createPlaceholder(call, cause, place, tuple?.checkpoint.id);
-    tellClosedCall({ call, cause, message: result }, config, onRepair);
-    return { kind: "ended", result, values: [] };
-  }
-  if (isSafe) return AGAIN;
+  if (start > wait && !isSafe && !isAsked)
+    return { kind: "ended", result: closeLostCall({ call, place }, config, onRepair), values: [] };
+  if (isSafe) return UNNOTED;
   const note = (kind: "start" | "wait") => writeEntry(page, [place, kind], wait);
   let isSaved = isContinued;
   let stopListening = () => {};
@@ -119,3 +97,6 @@ async function lookUp(
     },
   };
 }
+
+/** A call whose start needs no note, or has one. */
+const UNNOTED: BeginningCall = { kind: "new", begin: async () => {}, wait: async () => {} };
