@@ -12,7 +12,7 @@ import { DEPTH_DEMAND, isSerializedForm, storageDemand } from "../history/storab
 import { safely } from "../shared/json.js";
 import { isRecord, recordsIn, textIn } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
-import { type RecoveredCall, recover } from "../threads/ended-runs/ended-runs.js";
+import { type RecoveredCall, recover } from "../threads/ended-runs/recover.js";
 import { type StoredThread, storedListOf, withoutUndefined } from "./thread-store.js";
 
 /** A call that no tool has answered. One without a result is left open, because the caller may still answer it. */

@@ -32,14 +32,9 @@ import { spanText } from "../shared/text.js";
 import { defined, hasMethods, isRecord, pickFields } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { diaryOf } from "../threads/diary.js";
-import {
-  awaitedCheckpoints,
-  endsAfterModel,
-  historyIn,
-  isAddedBetweenRuns,
-  isForked,
-  walkLeftovers,
-} from "../threads/ended-runs/ended-runs.js";
+import { endsAfterModel } from "../threads/ended-runs/close-calls.js";
+import { awaitedCheckpoints } from "../threads/ended-runs/late-results.js";
+import { historyIn, isAddedBetweenRuns, isForked, walkLeftovers } from "../threads/ended-runs/leftovers.js";
 import { pairedMessagesDeltaReducer } from "../threads/langgraph/channels.js";
 import {
   failuresOf,
@@ -69,8 +64,7 @@ import {
 } from "../threads/langgraph/swap-channel.js";
 import { type Tables, tablesOf } from "../threads/langgraph/tables.js";
 import { RunSaver } from "../threads/saver/run-saver.js";
-import { isBeforeModel } from "../threads/saver/saved-checkpoints.js";
-import { checkpointsOf } from "../threads/saver/watched-checkpoints.js";
+import { checkpointsOf, isBeforeModel } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";
@@ -567,7 +561,7 @@ async function findEndedRuns(
     return messagesAmong(await historyIn(checkpoint, checkpoints)).some(({ id }) => wanted.has(id));
   };
   const ended = { input: {}, checkpoints, isOwnKey: () => false };
-  for await (const { step, left, lost } of walkLeftovers(ended, CHECKPOINTS_TO_READ, goesOn)) {
+  for await (const { step, left, lost } of walkLeftovers(ended, goesOn, CHECKPOINTS_TO_READ)) {
     const { checkpoint, child, fate } = step;
     // Another branch has the other messages, or a run has passed them.
     const hasOnlyResults = isPassed || (await isForked(step, checkpoints).catch(() => false));

@@ -3,7 +3,7 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { isPlaceholder, isResult } from "../history/result.js";
-import { type Recovery, recover } from "../threads/ended-runs/ended-runs.js";
+import { type Recovery, recover } from "../threads/ended-runs/recover.js";
 import { leftoversOf, readList } from "./examine.js";
 import { type StoredThread, storedListOf } from "./thread-store.js";
 

@@ -3,7 +3,7 @@
 import type { ThreadState } from "@langchain/langgraph-sdk";
 import { coerceMessage } from "../history/read-messages.js";
 import { recordsIn } from "../shared/values.js";
-import { endsAfterModel } from "../threads/ended-runs/ended-runs.js";
+import { endsAfterModel } from "../threads/ended-runs/close-calls.js";
 import { isOfUpdate } from "../threads/langgraph/read-checkpoints.js";
 import { MESSAGES } from "../threads/langgraph/swap-channel.js";
 import { isListOfMessages } from "./examine.js";

@@ -9,7 +9,7 @@ import { placeOfCall } from "../history/group.js";
 import { checkSettings, countFrom, type Rule } from "../shared/check-settings.js";
 import { amount } from "../shared/text.js";
 import { hasMethods, recordsIn, textIn } from "../shared/values.js";
-import { askedCalls } from "../threads/ended-runs/ended-runs.js";
+import { askedCalls } from "../threads/ended-runs/close-calls.js";
 import { readList } from "./examine.js";
 import { createGraphStore } from "./graph-store.js";
 import { nextRecovery } from "./next-history.js";

@@ -22,7 +22,6 @@ import {
   formFor,
   furtherRequestsOf,
   type InputForm,
-  markReduced,
   responseGuard,
   tellClosedCalls,
 } from "../threads/asking/rungs.js";
@@ -64,22 +63,20 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
   const model = await madeModel(request.model, config);
   // Another middleware can leave messages out of the request.
   const { messages: thread } = request.state;
-  let mark = (response: AIMessage): AIMessage => response;
   const { tally } = seenRun(config);
   const usage = createUsageCounter(model, tally);
-  const guarded = guardedModel(model, {
+  const guard = {
     ...responseGuard(
       { model, ...limitsOf(options), thread, shown: new Set(), keepsShown: true, usage },
       config,
     ),
-    count: (whole) => {
+    count: (whole: AIMessage) => {
       usage.addResponse(whole);
       tally.addResponse(whole);
     },
     keepsErrors: true,
     takenCallIds: () => answeredIds(thread, history),
-    mark: (whole) => withUnusedId(mark(whole), thread),
-  });
+  };
   // Measured as stored: the reports are for a request with the system message and the tools.
   const messages = withPrompt(request.systemMessage, history);
   const markedTools = countMarkedTools(request.tools ?? []);
@@ -90,7 +87,6 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
   );
   tellClosedCalls(history, { model, dialect, onRepair: options.onRepair }, config);
   const { tools = [], toolChoice, responseFormat, modelSettings } = request;
-  const sent = { tools, toolChoice, responseFormat, modelSettings };
   return askByRungs(
     {
       model,
@@ -99,10 +95,10 @@ export async function askForAgent<Request extends AgentRequest, Answer>(
       maxTokens: options.maxTokens,
       dialect,
       further,
-      options: sent,
+      options: { tools, toolChoice, responseFormat, modelSettings },
       prepare,
-      send: (messages, input, form) => {
-        mark = (whole) => markReduced(whole, input, form, { model, dialect, further, options: sent });
+      send: (messages, mark) => {
+        const guarded = guardedModel(model, { ...guard, mark: (whole) => withUnusedId(mark(whole), thread) });
         return send({ ...request, model: guarded, ...requestParts(messages, request) });
       },
     },

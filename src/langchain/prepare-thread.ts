@@ -5,23 +5,21 @@ import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgr
 import { unansweredCalls } from "../history/open-calls.js";
 import { reduceMessages } from "../history/reducer/reduce-messages.js";
 import { addToList, madeOnce } from "../shared/values.js";
+import type { ExaminedCall } from "../threads/ended-runs/close-calls.js";
+import { findLateResults } from "../threads/ended-runs/late-results.js";
 import {
-  announce,
-  asQuietUpdate,
   changedKeys,
-  type ExaminedCall,
-  findLateResults,
   findLeftovers,
   findNestedLeftovers,
   type Leftovers,
   mayLackResponse,
-  type Recovery,
-  recover,
-} from "../threads/ended-runs/ended-runs.js";
+} from "../threads/ended-runs/leftovers.js";
+import { asQuietUpdate } from "../threads/ended-runs/put-back.js";
+import { announce, type Recovery, recover } from "../threads/ended-runs/recover.js";
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
-import { isBeforeModel, parentCheckpoints, savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { isBeforeModel, savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import {
@@ -159,11 +157,8 @@ async function readLeftovers(
   try {
     const run = { input: undefined, isOwnKey: isOwnChannel, ...(valueNow && { valueNow }) };
     const checkpoints = await savedCheckpoints(config);
-    const nested = checkpoints === undefined ? await parentCheckpoints(config) : undefined;
-    if (nested !== undefined)
-      return await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
-    if (checkpoints === undefined) return [];
-    return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
+    if (checkpoints !== undefined) return await findLeftovers({ ...run, checkpoints }, isBeforeModel);
+    return (await findNestedLeftovers(config, run, isBeforeModel)) ?? [];
   } catch {
     return [];
   }

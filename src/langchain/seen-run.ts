@@ -14,7 +14,7 @@ import { safely } from "../shared/json.js";
 import { defined, isRecord, madeOnce } from "../shared/values.js";
 import { onAbort } from "../shared/waiting.js";
 import { diaryOf, pageOf } from "../threads/diary.js";
-import { noteEnd, tellKilledRun, usageOfResponses } from "../threads/ended-runs/ended-runs.js";
+import { noteEnd, tellKilledRun, usageOfResponses } from "../threads/ended-runs/killed-run.js";
 import { publishEvent } from "../threads/events.js";
 import { hasTasks, isAsked, isFailed, type StoredState } from "../threads/langgraph/read-checkpoints.js";
 import {
@@ -27,7 +27,7 @@ import {
   runIdEntry,
 } from "../threads/langgraph/run-host.js";
 import { watchRun } from "../threads/saver/patient-saver.js";
-import { savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import { type RunOutcome, RunTally } from "../threads/usage.js";
 
 type Config = LangGraphRunnableConfig;

@@ -15,11 +15,13 @@ import { isUserMessage } from "../history/summary.js";
 import { isRecord } from "../shared/values.js";
 import { messagesAmong } from "../threads/commands.js";
 import { notesOf, pageOf } from "../threads/diary.js";
-import { type ExaminedCall, hasInput, historyIn, walkBack } from "../threads/ended-runs/ended-runs.js";
+import type { ExaminedCall } from "../threads/ended-runs/close-calls.js";
+import { historyIn, walkBack } from "../threads/ended-runs/leftovers.js";
+import { hasInput } from "../threads/ended-runs/sent-again.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
 import { newWords } from "../threads/new-words.js";
-import { savedCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
 
 /** What a run's input says, compared with its thread before it. */
 interface ReadInput {
@@ -50,7 +52,7 @@ export async function readInput(
   const checkpoints =
     step === undefined ? undefined : await savedCheckpoints(config, step).catch(() => undefined);
   if (checkpoints === undefined) return NOTHING_ELSE;
-  for await (const { checkpoint } of walkBack(checkpoints.begunOn, checkpoints.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints.begunOn, checkpoints.read)) {
     if (!hasNewInput(checkpoint)) continue;
     const input: unknown = checkpoint.checkpoint.channel_values[START];
     const stored = await historyIn(checkpoint, checkpoints);
@@ -90,9 +92,6 @@ function wordsToWrite(
   );
   return [...back, ...others];
 }
-
-/** Other middleware can have nodes before this one. */
-const SEARCH = { fate: "continued", most: 40 } as const;
 
 /** The calls that LangChain was about to run, and that no run has started. */
 export async function callsToBegin(

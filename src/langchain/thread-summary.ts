@@ -10,9 +10,9 @@ import { archivedIds, findReturned } from "../history/summary.js";
 import { madeModel } from "../providers/response/guard-model.js";
 import { withDefaults } from "../shared/check-settings.js";
 import { windowInThread } from "../threads/asking/help.js";
-import { historyIn, walkBack } from "../threads/ended-runs/ended-runs.js";
+import { historyIn, walkBack } from "../threads/ended-runs/leftovers.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
-import { startingCheckpoints } from "../threads/saver/saved-checkpoints.js";
+import { startingCheckpoints } from "../threads/saver/watched-checkpoints.js";
 import {
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,
@@ -52,27 +52,23 @@ export interface SummaryRequest extends AgentRequest {
 /** Contract: asks the model of the given request. */
 export type Send = (request: SummaryRequest) => Promise<unknown>;
 
-/**
- * Contract: resolves to what is written to the thread. Empty if no summary is due. Rejects if the run is aborted.
- *
- * @param stored The history as the thread stores it.
- */
-type Summarizer = (
-  request: SummaryRequest,
-  stored: readonly BaseMessage[],
-  config: LangGraphRunnableConfig,
-  send: Send,
-) => Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">>;
-
-export function createSummarizer(
-  options: TetherSummaryOptions,
-  middleware: TetherMiddlewareOptions,
-): Summarizer {
+export function createSummarizer(options: TetherSummaryOptions, middleware: TetherMiddlewareOptions) {
   const { dialect, maxToolCallsFromHistory, maxStreamFallbackAttempts = FALLBACK_ATTEMPTS } = middleware;
   const settings = withDefaults(options, SUMMARY_SETTINGS) as SummarySettings;
   const { summaryModel, coveredMessages } = settings;
   const wording = summaryWording(settings.summaryLanguage);
-  return async (request, stored, config, send) => {
+  /**
+   * Resolves to what is written to the thread. Empty if no summary is due.
+   *
+   * @param stored The history as the thread stores it.
+   * @throws The abort's reason, if the run is aborted.
+   */
+  return async function summarize(
+    request: SummaryRequest,
+    stored: readonly BaseMessage[],
+    config: LangGraphRunnableConfig,
+    send: Send,
+  ): Promise<Pick<AgentUpdate, "messages" | "summaryAttempt">> {
     const attempt = request.state[ATTEMPT_KEY] as SummaryAttempt | undefined;
     const asked = (await madeModel(request.model, config)) as BaseChatModel;
     const chosen = { ...settings, maxToolCallsFromHistory, systemPrompt: request.systemMessage.text };
@@ -141,16 +137,14 @@ async function idsBeforeInput(
   config: LangGraphRunnableConfig,
 ): Promise<ReadonlySet<string | undefined> | undefined> {
   const checkpoints = await startingCheckpoints(config);
-  for await (const { checkpoint } of walkBack(checkpoints?.begunOn, checkpoints?.read, SEARCH)) {
+  for await (const { checkpoint } of walkBack(checkpoints?.begunOn, checkpoints?.read)) {
     if (hasNewInput(checkpoint) || nodesToEnter(checkpoint).some((name) => name.endsWith(BEFORE_AGENT)))
       continue;
     const list = checkpoints && (await historyIn(checkpoint, checkpoints));
-    const ids = normalizeHistory(listOf(list), () => {}).map(({ id }) => id);
+    const ids = normalizeHistory(listOf(list)).map(({ id }) => id);
     return history.some(({ id }) => id === ids.at(-1)) ? new Set(ids) : undefined;
   }
   return undefined;
 }
 
 const BEFORE_AGENT = ".before_agent";
-/** The most checkpoints that are read. */
-const SEARCH = { fate: "continued", most: 40 } as const;

@@ -11,23 +11,11 @@ interface Middleware {
 }
 type AskModel = (request: never) => unknown;
 
-export interface ToolWrappers {
-  /**
-   * Finds out with LangChain's check of a request. Contract: called with the agent's own handler of model calls, which
-   * asks no model for it.
-   *
-   * @param tools The request's tools. An agent gives the same list each time, and then it is not looked again.
-   */
-  look(askModel: AskModel, tools: object): void;
-  /** Undefined: LangChain did not say, no model was asked yet, or the agents of this middleware differ. */
-  areOthers(): boolean | undefined;
-}
-
 /**
  * LangChain refuses a request with a tool that the agent does not have, unless some middleware wraps tool calls. It
  * checks this before anything else, and reads each middleware anew, so one that hides its own wrapper sees the others'.
  */
-export function createToolWrappers(middleware: Middleware): ToolWrappers {
+export function createToolWrappers(middleware: Middleware) {
   const { wrapToolCall: own } = middleware;
   let isHidden = false;
   let reads = 0;
@@ -42,7 +30,13 @@ export function createToolWrappers(middleware: Middleware): ToolWrappers {
   const seen = new Set<boolean>();
   const known = new WeakSet<object>();
   return {
-    look(askModel, tools) {
+    /**
+     * Finds out with LangChain's check of a request. Contract: called with the agent's own handler of model calls, which
+     * asks no model for it.
+     *
+     * @param tools The request's tools. An agent gives the same list each time, and then it is not looked again.
+     */
+    look(askModel: AskModel, tools: object): void {
       if (known.has(tools)) return;
       // An agent reads it several times. A copy has read it once, and shows its own wrapper.
       if (reads < 2 || !isLetThrough(askModel)) return;
@@ -52,7 +46,8 @@ export function createToolWrappers(middleware: Middleware): ToolWrappers {
       known.add(tools);
       seen.add(areOthers);
     },
-    areOthers: () => (seen.size === 1 ? seen.has(true) : undefined),
+    /** Undefined: LangChain did not say, no model was asked yet, or the agents of this middleware differ. */
+    areOthers: (): boolean | undefined => (seen.size === 1 ? seen.has(true) : undefined),
   };
 }
 

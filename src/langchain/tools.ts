@@ -16,11 +16,13 @@ import { isRecord } from "../shared/values.js";
 import { viewOf } from "../shared/views.js";
 import { asItIs, untilAborted } from "../shared/waiting.js";
 import { commandWithMessages, messagesOfCommand, ownValuesOf, resultIn } from "../threads/commands.js";
-import { beginningCall, callKeyOf, isReplaySafe, keepUntilSaved } from "../threads/ended-runs/ended-runs.js";
+import { beginningCall } from "../threads/ended-runs/beginning-call.js";
+import { keepUntilSaved } from "../threads/ended-runs/late-results.js";
+import { callKeyOf, isReplaySafe } from "../threads/ended-runs/started-calls.js";
 import type { OnRepair } from "../threads/events.js";
 import { withOwnMemory } from "../threads/langgraph/own-memory.js";
 import { patientTool } from "../threads/langgraph/patient-tool.js";
-import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
+import { isOwnChannel, type Writes } from "../threads/langgraph/read-checkpoints.js";
 
 interface WantedCall {
   readonly id?: string | undefined;
@@ -94,7 +96,7 @@ function withResult(command: Command, { id = "", name }: WantedCall): Command {
 }
 
 /** A result, with what its tool wrote to other keys. */
-function withValues(result: ToolMessage, values: readonly (readonly [key: string, value: unknown])[]) {
+function withValues(result: ToolMessage, values: Writes) {
   if (values.length === 0) return result;
   return new Command({ update: { ...Object.fromEntries(values), messages: [result] } });
 }

@@ -102,6 +102,12 @@ export function soundCount(value: unknown): number | undefined {
   return typeof value === "number" && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : undefined;
 }
 
+/** The smallest of the numbers that are known. Undefined if none is. */
+export function least(...numbers: readonly (number | undefined)[]): number | undefined {
+  const known = numbers.filter((number) => number !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}
+
 /** Whether an object has methods with these names: a foreign class, of which a program can have several copies. */
 export function hasMethods(value: unknown, ...names: readonly string[]): boolean {
   const isObject = typeof value === "object" && value !== null;

@@ -3,6 +3,7 @@ import { Command, isCommand, Send } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";
 import { callIdOf, isResult } from "../history/result.js";
 import { defined, isRecord, pickFields } from "../shared/values.js";
+import type { Writes } from "./langgraph/read-checkpoints.js";
 
 /** The messages in a command's update; undefined if it has none. */
 export function messagesOfCommand({ update }: Command): unknown {
@@ -26,7 +27,7 @@ function fieldsOf(update: unknown): Record<string, unknown> {
   return readUpdate(update) ?? { ...Object(update) };
 }
 
-type Written = object | readonly object[];
+type Update = object | readonly object[];
 
 /** The updates in what a node writes, each with its fields. */
 export function updatesIn(written: unknown): Record<string, unknown>[] {
@@ -34,25 +35,38 @@ export function updatesIn(written: unknown): Record<string, unknown>[] {
   return several.map((one) => readUpdate(isCommand(one) ? one.update : one)).filter(isRecord);
 }
 
-export function messagesOf(update: Written): BaseMessage[] {
+export function messagesOf(update: Update): BaseMessage[] {
   return updatesIn(update).flatMap(({ messages }) => messagesAmong(messages));
 }
 
 /** The call's result in an update. */
-export function resultIn(update: Written, callId: string): ToolMessage | undefined {
+export function resultIn(update: Update, callId: string): ToolMessage | undefined {
   return messagesOf(update)
     .filter(isResult)
     .find((result) => callIdOf(result) === callId);
 }
 
 /** What an update writes to own keys, in order. */
-export function ownValuesOf(update: Written, isOwnKey: (name: string) => boolean): Record<string, unknown>[] {
+export function ownValuesOf(update: Update, isOwnKey: (name: string) => boolean): Record<string, unknown>[] {
   const own = updatesIn(update).map((fields) => pickFields(fields, isOwnKey));
   return own.filter((fields) => Object.keys(fields).length > 0);
 }
 
 export function messagesAmong(values: unknown): BaseMessage[] {
   return [values].flat().flatMap((value) => coerceMessage(value) ?? []);
+}
+
+/** What a task wrote to the history, and to own keys, each in order. */
+export interface Written {
+  readonly messages: BaseMessage[];
+  readonly values: Writes;
+}
+
+export function readWrites(writes: Writes): Written {
+  return {
+    messages: messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
+    values: writes.filter(([channel]) => channel !== "messages"),
+  };
 }
 
 /** The messages in a run's input, as they were given. */

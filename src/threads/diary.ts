@@ -22,7 +22,7 @@ import { forAllCopies } from "../shared/for-all-copies.js";
 import { toJson } from "../shared/json.js";
 import { madeOnce, recordsIn, textIn } from "../shared/values.js";
 import { answered } from "../shared/waiting.js";
-import { writesBeside } from "./langgraph/read-checkpoints.js";
+import { type Writes, writesBeside } from "./langgraph/read-checkpoints.js";
 import { checkpointOfStep, ownThreadOf } from "./langgraph/run-host.js";
 
 const DIARY = "tether:diary";
@@ -33,7 +33,7 @@ export interface LateResult {
   readonly place: string;
   readonly result: ToolMessage;
   /** What the tool wrote to the state's own keys, in order. */
-  readonly values: readonly (readonly [key: string, value: unknown])[];
+  readonly values: Writes;
   /** The own keys that were written since, as far as its reader knows. */
   readonly rewritten?: ReadonlySet<string> | undefined;
 }
@@ -67,7 +67,7 @@ interface Diary {
 type Kind = "start" | "wait" | "result" | "shown" | "end";
 
 /** An entry is about a call's place, a message's id or a run's. */
-type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
+export type Entry = readonly [about: string, kind: Kind, content?: Readonly<Record<string, unknown>>];
 
 export function diaryOf(tuple: CheckpointTuple): Diary {
   const notes = new Map<string, { start: number; wait: number }>();
@@ -99,22 +99,25 @@ export function notesOf(tuple: CheckpointTuple | undefined, place: string): Note
 
 const NO_NOTES: Notes = { start: 0, wait: 0 };
 
-/** The entry for a run's end. */
-export function entryOfEnd({ runId, ...end }: NotedEnd): Entry {
-  return [runId, "end", end];
+/** The id under which an entry is written. */
+function taskOfEntry([about, kind]: Entry, count: number): string {
+  const digits = digest([about, kind, count]);
+  // A store can require UUIDs. The first digit keeps the id apart from those that LangGraph gives a meaning.
+  return `e${digits.slice(1, 8)}-${digits.slice(8, 12)}-5${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
 }
 
 /**
- * The write that makes an entry.
+ * Writes an entry.
  *
  * @param count Tells the entry from an earlier one of the same kind about the same thing.
  */
-export function writeOf(entry: Entry, count = 0): readonly [task: string, channel: string, value: Entry] {
-  const [about, kind] = entry;
-  const digits = digest([about, kind, count]);
-  // A store can require UUIDs. The first digit keeps the id apart from those that LangGraph gives a meaning.
-  const task = `e${digits.slice(1, 8)}-${digits.slice(8, 12)}-5${digits.slice(13, 16)}-a${digits.slice(17, 20)}-${digits.slice(20, 32)}`;
-  return [task, DIARY, entry];
+export function writeEntry({ saver, config }: Page, entry: Entry, count = 0): Promise<void> {
+  return saver.putWrites(config, [[DIARY, entry]], taskOfEntry(entry, count));
+}
+
+/** Writes how a run ended. */
+export function writeEnd(page: Page, { runId, ...end }: NotedEnd): Promise<void> {
+  return writeEntry(page, [runId, "end", end]);
 }
 
 export function digest(values: readonly unknown[]): string {
@@ -123,7 +126,7 @@ export function digest(values: readonly unknown[]): string {
 }
 
 /** Whether these writes are entries. Those are saved even after their run has ended. */
-export function areEntries(writes: readonly (readonly [channel: string, value: unknown])[]): boolean {
+export function areEntries(writes: Writes): boolean {
   return writes.every(([channel]) => channel === DIARY);
 }
 
@@ -134,7 +137,7 @@ export function areEntries(writes: readonly (readonly [channel: string, value: u
 /** Where a superstep's diary is. */
 export interface Page {
   readonly saver: BaseCheckpointSaver;
-  readonly config: { readonly configurable: Readonly<Record<string, unknown>> };
+  readonly config: RunnableConfig;
 }
 
 /** The page for a task's superstep. Undefined if its graph saves no checkpoints of its own. */
@@ -161,10 +164,10 @@ const deliveries = forAllCopies("deliveries", () => new Map<unknown, Set<Deliver
  */
 export function writeLate(entry: Entry, page: Page | undefined): Promise<void> {
   if (page === undefined) return Promise.resolve();
-  const { thread_id, checkpoint_id } = page.config.configurable;
+  const { thread_id, checkpoint_id } = { ...page.config.configurable };
   const underWay = madeOnce(deliveries, thread_id, () => new Set<Delivery>());
   for (const { page: other, entries, ended } of underWay)
-    if (other.saver === page.saver && other.config.configurable["checkpoint_id"] === checkpoint_id) {
+    if (other.saver === page.saver && other.config.configurable?.["checkpoint_id"] === checkpoint_id) {
       entries.push(entry);
       return ended;
     }
@@ -182,18 +185,18 @@ export function writeLate(entry: Entry, page: Page | undefined): Promise<void> {
 const WAITS = [0, 10, 40, 160, 640, 2_560];
 
 /** Entries that come meanwhile are also written. @param end Contract: called when the last one is written. */
-async function deliver(entries: Entry[], { saver, config }: Page, end: () => void): Promise<void> {
+async function deliver(entries: Entry[], page: Page, end: () => void): Promise<void> {
   const within = { what: "The checkpointer" };
   for (const wait of WAITS) {
     await delay(wait);
     try {
-      const tuple = await answered(saver.getTuple(config), within);
+      const tuple = await answered(page.saver.getTuple(page.config), within);
       if (tuple === undefined) continue;
       const known = new Set((tuple.pendingWrites ?? []).map(([task]) => task));
       for (let [entry] = entries; entry !== undefined; [entry] = entries) {
-        const [task, channel, value] = writeOf(entry);
+        const task = taskOfEntry(entry, 0);
         // If two tools ran for one call, the first result counts, whichever the saver would keep.
-        if (!known.has(task)) await answered(saver.putWrites(config, [[channel, value]], task), within);
+        if (!known.has(task)) await answered(writeEntry(page, entry), within);
         known.add(task);
         entries.shift();
       }

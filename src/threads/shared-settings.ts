@@ -27,7 +27,7 @@ import {
 } from "../shared/check-settings.js";
 import { toJson } from "../shared/json.js";
 import { listWithOr } from "../shared/text.js";
-import { madeOnce } from "../shared/values.js";
+import { least, madeOnce } from "../shared/values.js";
 import { warnOnce } from "./warn-once.js";
 
 export const dialectRule = {
@@ -186,8 +186,8 @@ function budgetFor(
   if (model === undefined || given === 0) return given ?? 0;
   if (given === undefined) return budgetOf(model, inThread) ?? 0;
   // It can be larger than the stated window, but not larger than what the provider has refused.
-  const refused = [learnedWindowOf(model), inThread].filter((window) => window !== undefined);
-  return Math.min(given, ...refused.map(shareOf));
+  const refused = least(learnedWindowOf(model), inThread);
+  return refused === undefined ? given : Math.min(given, shareOf(refused));
 }
 
 function readerOf(model: BaseChatModel, given: DialectName | undefined): Target {
@@ -220,8 +220,8 @@ const SHARE_OF_WINDOW = 0.8;
  * @param inThread The tokens that the model has shown to take in the thread.
  */
 export function budgetOf(model: object, inThread?: number): number | undefined {
-  const known = [windowOf(model), inThread].filter((window) => window !== undefined);
-  return known.length === 0 ? undefined : shareOf(Math.min(...known));
+  const window = least(windowOf(model), inThread);
+  return window === undefined ? undefined : shareOf(window);
 }
 
 function shareOf(window: number): number {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { approvalRequest, readDecisions, readTextArguments } from "../../src/agent/run/approval-request.js";
 import { ANY_DECISION, type ApprovalRule } from "../../src/agent/settings/approval-rules.js";
 import type { Decision } from "../../src/index.js";
-import { askedCalls } from "../../src/threads/ended-runs/ended-runs.js";
+import { askedCalls } from "../../src/threads/ended-runs/close-calls.js";
 import type { ToolTask } from "../../src/threads/langgraph/read-checkpoints.js";
 
 const task = (id: string, name: string, args: Record<string, unknown> | undefined = {}): ToolTask => ({

@@ -22,8 +22,8 @@ import { explainInput } from "../../src/providers/input/explain-input.js";
 import { toModelInput } from "../../src/providers/input/to-model-input.js";
 import { validateHistory } from "../../src/providers/rules/validate-history.js";
 import { DIALECTS } from "../../src/providers/table/dialects.js";
-import type { Leftovers } from "../../src/threads/ended-runs/ended-runs.js";
-import { examineCalls } from "../../src/threads/ended-runs/ended-runs.js";
+import { examineCalls } from "../../src/threads/ended-runs/close-calls.js";
+import type { Leftovers } from "../../src/threads/ended-runs/leftovers.js";
 import { learnClasses, SAMPLE_MESSAGES } from "../../src/threads/serializer/message-classes.js";
 import { createMessageBytes, readValue, writeValue } from "../../src/threads/serializer/values.js";
 import { countSteps } from "../support/count-steps.js";
@@ -200,6 +200,7 @@ describe("The work grows with the messages", () => {
             nodes: [],
             unstarted: [],
             late: [],
+            removed: new Set<string>(),
             headId: undefined,
             checkpointId: "0",
           };

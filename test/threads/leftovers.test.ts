@@ -1,7 +1,8 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { findLeftovers, recover } from "../../src/threads/ended-runs/ended-runs.js";
+import { findLeftovers } from "../../src/threads/ended-runs/leftovers.js";
+import { recover } from "../../src/threads/ended-runs/recover.js";
 import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 

@@ -6,30 +6,23 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { type CheckpointTuple, Command, isCommand, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { callsOf } from "../../history/call.js";
 import { placeOfCall } from "../../history/group.js";
-import { coerceMessage } from "../../history/read-messages.js";
-import {
-  callIdOf,
-  createPlaceholder,
-  endingRun,
-  isPlaceholder,
-  isResult,
-  markRecoveredResult,
-} from "../../history/result.js";
+import { callIdOf, endingRun, isPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
 import { interruptsOf, isLangGraphSignal } from "../../providers/failure/langgraph-signal.js";
 import { isError, isOfAbort } from "../../shared/is-error.js";
 import { safely } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { asItIs, type StopClock, untilAborted, withDeadline } from "../../shared/waiting.js";
-import { withOwnSends } from "../../threads/commands.js";
+import { messagesAmong, readWrites, withOwnSends } from "../../threads/commands.js";
 import type { LateResult } from "../../threads/diary.js";
+import { awaitLate } from "../../threads/ended-runs/late-results.js";
+import { asQuietUpdate } from "../../threads/ended-runs/put-back.js";
 import {
-  asQuietUpdate,
-  awaitLate,
   callKeyOf,
+  closeLostCall,
   isReplaySafe,
   startingCall,
-} from "../../threads/ended-runs/ended-runs.js";
-import { emitEvent, type OnRepair, tellClosedCall } from "../../threads/events.js";
+} from "../../threads/ended-runs/started-calls.js";
+import { emitEvent } from "../../threads/events.js";
 import { withOwnMemory } from "../../threads/langgraph/own-memory.js";
 import { patientTool } from "../../threads/langgraph/patient-tool.js";
 import {
@@ -41,7 +34,7 @@ import {
   type ToolTask,
   tasksOfLostRun,
 } from "../../threads/langgraph/read-checkpoints.js";
-import { checkpointOfStep, ownTaskOf } from "../../threads/langgraph/run-host.js";
+import { ownTaskOf } from "../../threads/langgraph/run-host.js";
 import { superstepOf, withTaskInput } from "../../threads/langgraph/wrappable-graph.js";
 import { readOwnValues } from "../../threads/own-state.js";
 import type { AgentUpdate, ToolsUpdate } from "../../threads/state.js";
@@ -111,7 +104,7 @@ async function runCall(task: ToolTask, plan: AgentPlan, config: Config): Promise
   const hasEffect = tool !== undefined || layers.length > 0;
   const starting = await startingCall(task, !hasEffect || isReplaySafe(tool), config, checkpoints);
   if (starting.late !== undefined) return writeLateResult(starting.late, config);
-  if (starting.isLost) return closeLost(task, plan.settings.onRepair, config);
+  if (starting.isLost) return { messages: [closeLostCall(task, config, plan.settings.onRepair)] };
   await starting.begin();
   // Each tool has its own memory, and one more for each further call of it in the same response.
   const memory = task.repeats === undefined ? call.name : `${call.name}.${task.repeats}`;
@@ -185,14 +178,6 @@ const INVALID_ARGUMENTS = {
   kind: "invalid-arguments",
   detail: "A function middleware set `context.arguments` to a value that is not an object.",
 } as const;
-
-/** Closes a call that an earlier run started. Nobody knows what it did, so the model decides. */
-function closeLost({ call, place }: ToolTask, onRepair: OnRepair | undefined, config: Config): ToolsUpdate {
-  const cause = "interrupted";
-  const message = createPlaceholder(call, cause, place, checkpointOfStep(config));
-  tellClosedCall({ call, cause, message }, config, onRepair);
-  return { messages: [message] };
-}
 
 /** Writes what a tool returned after the abort of the run that this one continues. */
 function writeLateResult({ result, values }: LateResult, config: Config): ToolsUpdate {
@@ -321,15 +306,9 @@ function keptUpdate({ call }: ToolTask, config: LangGraphRunnableConfig): ToolsU
   const { begunOn: tuple, isFork } = checkpoints;
   const isAnswer = isCommand(input) && input.resume !== undefined && input.resume !== null;
   if (!isFork || !isAnswer || tuple?.metadata?.step !== (superstepOf(config) ?? 0) - 1) return undefined;
-  const writes = keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume));
-  const messages = writes
-    .flatMap(([channel, value]) => (channel === "messages" ? [value].flat() : []))
-    .flatMap((value) => coerceMessage(value) ?? []);
-  if (!messages.some((message) => isResult(message) && callIdOf(message) === call.id)) return undefined;
-  return withValues(
-    messages,
-    writes.filter(([channel]) => channel !== "messages"),
-  );
+  const { messages, values } = readWrites(keptWrites(tuple, ownTaskOf(config), questionsNamed(input.resume)));
+  const hasResult = messages.some((message) => isResult(message) && callIdOf(message) === call.id);
+  return hasResult ? withValues(messages, values) : undefined;
 }
 
 /**
@@ -348,7 +327,7 @@ function savedMessages(
   const isOfCall = (message: BaseMessage) =>
     isResult(message) && callIdOf(message) === call.id && !isPlaceholder(message);
   const found = tasksOfLostRun(tuple, step, "messages")
-    .map((values) => values.flat().flatMap((value) => coerceMessage(value) ?? []))
+    .map((values) => messagesAmong(values.flat()))
     .filter((messages) => messages.some(isOfCall));
   const [messages] = found;
   // Two calls in one message can share an id. Nobody knows which of them the result belongs to.

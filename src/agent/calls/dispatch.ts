@@ -8,7 +8,7 @@ import { reduceMessages } from "../../history/reducer/reduce-messages.js";
 import { endingRun } from "../../history/result.js";
 import { isUserMessage } from "../../history/summary.js";
 import { pickFields } from "../../shared/values.js";
-import { isReplaySafe, notesStarts } from "../../threads/ended-runs/ended-runs.js";
+import { isReplaySafe, notesStarts } from "../../threads/ended-runs/started-calls.js";
 import { emitEvent } from "../../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import { isSavedRun } from "../../threads/langgraph/run-host.js";

@@ -3,20 +3,13 @@
 import { type CheckpointTuple, Command, type LangGraphRunnableConfig, Send } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
 import { toJson } from "../../shared/json.js";
-import {
-  type AskedCall,
-  announce,
-  asQuietUpdate,
-  type ExaminedCall,
-  findLeftovers,
-  findNestedLeftovers,
-  type Leftovers,
-  recover,
-} from "../../threads/ended-runs/ended-runs.js";
+import type { AskedCall, ExaminedCall } from "../../threads/ended-runs/close-calls.js";
+import { findLeftovers, findNestedLeftovers, type Leftovers } from "../../threads/ended-runs/leftovers.js";
+import { asQuietUpdate } from "../../threads/ended-runs/put-back.js";
+import { announce, recover } from "../../threads/ended-runs/recover.js";
 import { type ToolTask, toolTasksOf, waitsForNode } from "../../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../../threads/langgraph/run-host.js";
 import { isKeyOf } from "../../threads/own-state.js";
-import { parentCheckpoints } from "../../threads/saver/saved-checkpoints.js";
 import type { AgentState, AgentUpdate } from "../../threads/state.js";
 import { isUsed, NO_USAGE } from "../../threads/usage.js";
 import type { AgentPlan } from "../plan.js";
@@ -89,15 +82,14 @@ async function leftoversFor(
   config: LangGraphRunnableConfig,
 ): Promise<{ readonly runs: readonly Leftovers[]; readonly putsBack: "all" | "in-place" }> {
   const isOwnKey = isKeyOf(inputs.ownState);
-  const nested = await parentCheckpoints(config);
-  if (nested === undefined) return { runs: await findLeftovers({ ...inputs, isOwnKey }), putsBack: "all" };
   const valueNow = (key: string): unknown => Object(readChannels(config, [key]))[key];
   const run = { input: undefined, isOwnKey, valueNow };
   const isBeforeModel = (checkpoint: CheckpointTuple) =>
     waitsForNode(checkpoint, "patch") || waitsForNode(checkpoint, "model");
-  const found = await findNestedLeftovers(nested.parent, nested.parents, nested.read, isBeforeModel, run);
+  const nested = await findNestedLeftovers(config, run, isBeforeModel);
+  if (nested === undefined) return { runs: await findLeftovers({ ...inputs, isOwnKey }), putsBack: "all" };
   // Without a memory, each run has its own budgets.
-  return { runs: found.map((left) => ({ ...left, usage: NO_USAGE })), putsBack: "in-place" };
+  return { runs: nested.map((left) => ({ ...left, usage: NO_USAGE })), putsBack: "in-place" };
 }
 
 /** The open group's questions that are still pending, even if the caller has sent results of other calls. */

@@ -7,13 +7,8 @@ import { normalizeHistory } from "../../history/reducer/normalize-history.js";
 import { interruptsOf } from "../../providers/failure/langgraph-signal.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
 import { updatesIn } from "../../threads/commands.js";
-import {
-  mayBeKilled,
-  mayHaveLeftovers,
-  mayLackResponse,
-  tellKilledRun,
-  usageOfGraph,
-} from "../../threads/ended-runs/ended-runs.js";
+import { mayBeKilled, tellKilledRun, usageOfGraph } from "../../threads/ended-runs/killed-run.js";
+import { mayHaveLeftovers, mayLackResponse } from "../../threads/ended-runs/leftovers.js";
 import { emitEvent } from "../../threads/events.js";
 import { withHistoryChannel, withValueUntilNextStep } from "../../threads/langgraph/channels.js";
 import { readState } from "../../threads/langgraph/read-checkpoints.js";
@@ -170,7 +165,7 @@ function checkpointsBefore({ checkpoints, latest }: RunInputs): WatchedCheckpoin
 function inSoundForm<Input>(input: Input): Input {
   const stored = isRecord(input) ? input["messages"] : undefined;
   if (!Array.isArray(stored)) return input;
-  const messages = normalizeHistory(stored, () => {});
+  const messages = normalizeHistory(stored);
   return messages === stored ? input : { ...input, messages };
 }
 

@@ -10,7 +10,7 @@ import { endingRun, isResult } from "../../history/result.js";
 import { canFormat, forcedCallOf, formatOptions } from "../../providers/models/tools.js";
 import { errorMessage } from "../../shared/is-error.js";
 import { toJson } from "../../shared/json.js";
-import { takeBack } from "../../threads/ended-runs/ended-runs.js";
+import { takeBack } from "../../threads/ended-runs/shown-text.js";
 import { emitEvent } from "../../threads/events.js";
 import { type ToolTask, toolTasksOf } from "../../threads/langgraph/read-checkpoints.js";
 import type { Turn } from "../../threads/state.js";

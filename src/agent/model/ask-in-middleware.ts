@@ -13,7 +13,7 @@ import { sizeOfInput } from "../../providers/input/shorten.js";
 import type { GivenModel } from "../../providers/models/create-model.js";
 import { deferred } from "../../shared/waiting.js";
 import { formFor, type InputForm, reportChanges } from "../../threads/asking/rungs.js";
-import { takeBack } from "../../threads/ended-runs/ended-runs.js";
+import { takeBack } from "../../threads/ended-runs/shown-text.js";
 import { countToolTokens } from "../../threads/shared-settings.js";
 import { asObject, type ChatContext, chatHook, type Hook, type StateUpdate } from "../middleware/contexts.js";
 import type { ChatMiddleware, MiddlewareByKind } from "../middleware/middleware.js";

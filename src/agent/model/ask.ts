@@ -16,7 +16,7 @@ import { type Askable, askGuarded } from "../../providers/response/guard-model.j
 import {
   askByRungs,
   type InputForm,
-  markReduced,
+  type MarkResponse,
   responseGuard,
   tellClosedCalls,
 } from "../../threads/asking/rungs.js";
@@ -98,38 +98,33 @@ async function responseFrom(
     { ...request, model, thread: history, shown, keepsShown: !isSummary, usage },
     config,
   );
-  let sent: { readonly input: FittedInput; readonly form: InputForm } | undefined;
-  const marked = (response: AIMessage): AIMessage =>
-    sent === undefined
-      ? response
-      : markReduced(response, sent.input, sent.form, { model, dialect, further, options });
-  const guard: StreamGuardOptions = {
-    ...usual,
-    wants: isSummary ? "whole-text" : "response",
-    // Without another model, the user gets the text so far.
-    refusesWithheld: asked.hasNext,
-    // What a middleware makes of the response costs nothing.
-    settle:
-      settle &&
-      ((whole) => {
-        usage.addResponse(whole);
-        asked.isAsked = false;
-        return settle(marked(whole));
-      }),
-  };
-  const send = async (messages: BaseMessage[], input: FittedInput, form: InputForm) => {
-    usage.begin(Math.ceil(input.length.tokens));
-    sent = { input, form };
-    return askGuarded(offered, guard, marks.messages(messages), { ...more, ...config }, parameters);
+  const send = async (messages: BaseMessage[], mark: MarkResponse, { length }: FittedInput) => {
+    usage.begin(Math.ceil(length.tokens));
+    const guard: StreamGuardOptions = {
+      ...usual,
+      wants: isSummary ? "whole-text" : "response",
+      // Without another model, the user gets the text so far.
+      refusesWithheld: asked.hasNext,
+      // What a middleware makes of the response costs nothing.
+      settle:
+        settle &&
+        ((whole) => {
+          usage.addResponse(whole);
+          asked.isAsked = false;
+          return settle(mark(whole));
+        }),
+    };
+    const options = { ...more, ...config };
+    return { mark, answer: await askGuarded(offered, guard, marks.messages(messages), options, parameters) };
   };
   if (!isSummary) tellClosedCalls(history, { model, dialect, onRepair }, config);
-  const response = coerceMessage(
-    await askByRungs({ model, history, toolTokens, dialect, further, options, prepare, send }, config),
-  );
+  const rungs = { model, history, toolTokens, dialect, further, options, prepare, send };
+  const { answer, mark } = await askByRungs(rungs, config);
+  const response = coerceMessage(answer);
   if (response === undefined || !isAIMessage(response) || isEmptyMessage(response))
     throw new ModelError("The model's response is empty: it has neither text nor a tool call.");
   if (settle === undefined) usage.addResponse(response);
-  return marked(response);
+  return mark(response);
 }
 
 function offerTools(model: BaseChatModel, tools: readonly BindToolsInput[], toolChoice: ToolChoice): Askable {

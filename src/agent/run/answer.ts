@@ -6,7 +6,7 @@ import { toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
 import { isRecord, textIn } from "../../shared/values.js";
 import { fieldsOfCommand } from "../../threads/commands.js";
-import { walkBack } from "../../threads/ended-runs/ended-runs.js";
+import { walkBack } from "../../threads/ended-runs/leftovers.js";
 import {
   answersAt,
   hasAnswers,
@@ -197,15 +197,10 @@ async function isSentAgain(
   isWaiting: boolean,
 ): Promise<boolean> {
   if (!hasTasks(start)) return false;
-  for await (const { checkpoint, fate } of walkBack(start, read, {
-    ...SEARCH,
-    ...(isWaiting && { most: 1 }),
-  })) {
+  // A run takes few supersteps between two questions.
+  for await (const { checkpoint, fate } of walkBack(start, read, isWaiting ? { most: 1 } : {})) {
     if (fate !== "continued") return false;
     if (hasAnswers(checkpoint)) return forms.some(({ resume }) => isResumedWith(checkpoint, resume));
   }
   return false;
 }
-
-/** A run takes few supersteps between two questions. */
-const SEARCH = { fate: "continued", most: 40 } as const;

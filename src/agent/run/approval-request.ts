@@ -8,7 +8,7 @@ import { z } from "zod/v4";
 import { parseJson, toJson } from "../../shared/json.js";
 import { listWithOr } from "../../shared/text.js";
 import { addToList, isRecord } from "../../shared/values.js";
-import { problemText } from "../../threads/ended-runs/ended-runs.js";
+import { problemText } from "../../threads/ended-runs/close-calls.js";
 import type { ToolTask } from "../../threads/langgraph/read-checkpoints.js";
 import { readWith, type SchemaIssue } from "../../threads/schema.js";
 import {

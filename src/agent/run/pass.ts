@@ -8,7 +8,7 @@ import { createRepair } from "../../history/repair.js";
 import { isPlaceholder } from "../../history/result.js";
 import type { Reader } from "../../shared/waiting.js";
 import { diaryWritten } from "../../threads/diary.js";
-import { awaitLate } from "../../threads/ended-runs/ended-runs.js";
+import { awaitLate } from "../../threads/ended-runs/late-results.js";
 import { withGraphType } from "../../threads/events.js";
 import { clearInbox } from "../../threads/inbox.js";
 import {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { interruptsOf, isDrained } from "../../providers/failure/langgraph-signal.js";
-import { endOfKilledRun, usageOfGraph } from "../../threads/ended-runs/ended-runs.js";
+import { endOfKilledRun, usageOfGraph } from "../../threads/ended-runs/killed-run.js";
 import { type AgentEvent, publishEvent } from "../../threads/events.js";
 import { customChunk, givenRunId, isReadAsEvents, isSubgraphRun } from "../../threads/langgraph/run-host.js";
 import { type RunOutcome, RunTally } from "../../threads/usage.js";

@@ -37,7 +37,10 @@ const knownHistories = /* @__PURE__ */ forAllCopies(
 );
 
 /** Returns the same array if it is already in this form. The finding is cached by array. */
-export function normalizeHistory(history: readonly unknown[], report: NoteRepair): readonly BaseMessage[] {
+export function normalizeHistory(
+  history: readonly unknown[],
+  report: NoteRepair = () => {},
+): readonly BaseMessage[] {
   if (isKnownHistory(history)) return history as readonly BaseMessage[];
   const read = isStoredList(history) ? history : readMessages(history, report).map(withoutPlace);
   const messages = withUniqueIds(arrangeMessages(read, callsAnsweredAfter, report).arranged, report);

@@ -1,7 +1,7 @@
 /** Reads from a provider's error that the request was too long for the model. */
 
 import { causesOf } from "../../shared/is-error.js";
-import { isRecord } from "../../shared/values.js";
+import { isRecord, least } from "../../shared/values.js";
 import { innermost } from "../table/dialect-of.js";
 import { PROVIDERS } from "../table/providers.js";
 import { type OwnWords, type ProviderWords, wordsOf } from "./own-words.js";
@@ -125,8 +125,7 @@ export function learnWindow(model: object, { window, sent = window }: Overflow, 
 
 /** The smaller of both windows. Undefined if neither is known. */
 export function windowOf(model: object): number | undefined {
-  const known = [statedWindowOf(model), learnedWindowOf(model)].filter((window) => window !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+  return least(statedWindowOf(model), learnedWindowOf(model));
 }
 
 /** A response needs room in the window, at most this many tokens and this share of it. */

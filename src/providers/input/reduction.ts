@@ -7,6 +7,7 @@ import { createFollowing, createMemo, type Follower } from "../../history/follow
 import { copyMessage, deriveId, madeOf } from "../../history/message.js";
 import { createSummaryNote, isUserMessage } from "../../history/summary.js";
 import { renderMessage } from "../../history/transcript.js";
+import { least } from "../../shared/values.js";
 import type { Target } from "../contract/author.js";
 import type { Counted } from "../contract/dialect.js";
 import { faultOfMedia, mediaOf, type ShownMedia, surplusPictures } from "../media/media-limits.js";
@@ -93,11 +94,6 @@ const countsOf = (messages: readonly BaseMessage[]) =>
 /** The most messages that a request of this target may have. Undefined: any number. */
 export function mostMessagesOf({ dialect }: Target, { most }: Reduction = {}): number | undefined {
   return least(dialect.most?.messages, most?.messages);
-}
-
-function least(...numbers: readonly (number | undefined)[]): number | undefined {
-  const known = numbers.filter((number) => number !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
 }
 
 /*

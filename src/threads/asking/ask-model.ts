@@ -15,14 +15,7 @@ import { type Askable, askGuarded } from "../../providers/response/guard-model.j
 import { checkGiven, type Rule } from "../../shared/check-settings.js";
 import { isRecord } from "../../shared/values.js";
 import { countToolTokens, FALLBACK_ATTEMPTS, MODEL_IDLE_TIMEOUT } from "../shared-settings.js";
-import {
-  askByRungs,
-  furtherRequestsOf,
-  type InputForm,
-  markReduced,
-  responseGuard,
-  tellClosedCalls,
-} from "./rungs.js";
+import { askByRungs, furtherRequestsOf, type InputForm, responseGuard, tellClosedCalls } from "./rungs.js";
 
 /** The options of `askModel`. */
 export interface AskModelOptions extends Omit<ModelInputOptions, "modelId"> {
@@ -76,8 +69,6 @@ export async function askModel(
   );
   const prepare = (form: InputForm) => prepareModelInput(history, { ...options, ...form });
   const toolTokens = toolTokensOf(model);
-  const bound = kwargsOf(model);
-  const further = furtherRequestsOf(history);
   tellClosedCalls(history, { model, dialect }, config);
   return askByRungs(
     {
@@ -86,14 +77,14 @@ export async function askModel(
       toolTokens,
       maxTokens,
       dialect,
-      further,
-      options: bound,
+      further: furtherRequestsOf(history),
+      options: kwargsOf(model),
       prepare,
-      send: async (messages, input, form) => {
+      send: async (messages, mark) => {
         const response = coerceMessage(await askGuarded(model, guard, messages, config));
         if (response === undefined || !isAIMessage(response))
           throw new ModelError("Expected the model's response to be an AI message.");
-        return markReduced(response, input, form, { model, dialect, further, options: bound }) as AIMessage;
+        return mark(response);
       },
     },
     config,

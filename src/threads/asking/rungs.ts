@@ -3,7 +3,7 @@
  * smallest change, rung by rung.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
+import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isIdTaken } from "../../history/reducer/taken-ids.js";
 import { isUserMessage } from "../../history/summary.js";
@@ -28,6 +28,7 @@ import type { StreamGuardOptions } from "../../providers/response/ask-client.js"
 import { identityOf, innermost } from "../../providers/table/dialect-of.js";
 import { dialectNamed } from "../../providers/table/dialects.js";
 import { hashText, toJson } from "../../shared/json.js";
+import { least } from "../../shared/values.js";
 import { noteShown } from "../ended-runs/shown-text.js";
 import { emitEvent, type OnRepair, type Rung, tellClosedCall } from "../events.js";
 import type { UsageCounter } from "../usage.js";
@@ -64,20 +65,22 @@ interface RungRequest<Answer> extends FormRequest {
   readonly further: FurtherRequests;
   /** Contract: makes the input in this form, each time from the same messages. */
   readonly prepare: (form: InputForm) => FittedInput;
-  readonly send: (messages: BaseMessage[], input: FittedInput, form: InputForm) => Promise<Answer>;
+  readonly send: (messages: BaseMessage[], mark: MarkResponse, input: FittedInput) => Promise<Answer>;
 }
+
+/** Contract: returns the response with a mark of what its input lacks. Call it with the response that is stored. */
+export type MarkResponse = (response: AIMessage) => AIMessage;
 
 /** The form of a model's next input, with what has helped in this thread. */
 export function formFor({ model, history, toolTokens, maxTokens, dialect: given }: FormRequest): InputForm {
   const identity = identityOf(model);
   const known = helpFor(history, identity);
   const window = known?.window;
-  const bounds = [requestLimitOf(model), window, maxTokens].filter((bound) => bound !== undefined);
   return {
     ...identity,
     dialect: known?.isStrict ? "strict" : (given ?? identity.dialect),
     toolTokens,
-    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    maxTokens: least(requestLimitOf(model), window, maxTokens),
     window,
     reduction: known?.reduction,
     doubt: known?.doubt,
@@ -127,7 +130,8 @@ export async function askByRungs<Answer>(
   for (;;) {
     sent.push(input.messages);
     try {
-      const response = await send(input.messages as BaseMessage[], input, form);
+      const mark = markOf(input, form, request);
+      const response = await send(input.messages as BaseMessage[], mark, input);
       if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
       return response;
     } catch (error) {
@@ -300,13 +304,12 @@ function* rungsFor(
 }
 
 function inForm(form: InputForm, { isStrict, reduction, window }: Doubt["usual"]): InputForm {
-  const bounds = [form.maxTokens, window].filter((bound) => bound !== undefined);
   return {
     ...form,
     dialect: isStrict ? "strict" : form.dialect,
     reduction,
     window,
-    maxTokens: bounds.length === 0 ? undefined : Math.min(...bounds),
+    maxTokens: least(form.maxTokens, window),
   };
 }
 
@@ -369,22 +372,19 @@ function saidBy(message: BaseMessage): string | undefined {
   return toJson([type, content, calls, answered, additional_kwargs]);
 }
 
-/** The response with a mark of what its input lacks. That its request was accepted is remembered. */
-export function markReduced<Message extends BaseMessage>(
-  response: Message,
+/** Marks a response with what its input lacks, and remembers that the request was accepted. */
+function markOf(
   { changes, length }: FittedInput,
   { dialect, reduction, maxTokens, window, toolTokens, doubt }: InputForm,
-  {
-    model,
-    dialect: given,
-    options,
-    further: { made },
-  }: Pick<RungRequest<unknown>, "model" | "dialect" | "options" | "further">,
-): Message {
-  noteAccepted(askedWith(model, options), length.tokens, response);
+  { model, dialect: given, options, further }: RungRequest<unknown>,
+): MarkResponse {
   const isStrict = dialect === "strict" && given !== "strict";
   const bound = changes.length === 0 ? undefined : { maxTokens, toolTokens };
-  return withHelp(response, identityOf(model), { isStrict, reduction, bound, window, made, doubt });
+  return (response) => {
+    noteAccepted(askedWith(model, options), length.tokens, response);
+    const { made } = further;
+    return withHelp(response, identityOf(model), { isStrict, reduction, bound, window, made, doubt });
+  };
 }
 
 /*
@@ -399,26 +399,15 @@ export function reportChanges(
   config: LangGraphRunnableConfig,
 ): void {
   if (describedIn.length > 0 && reason === undefined)
-    emitEvent(config, {
-      type: "input-reduced",
-      rung: "described",
-      reason,
-      messageIds: describedIn,
-      leftOut: [],
-      maxTokens: undefined,
-    });
+    emitEvent(config, { ...REDUCED, rung: "described", reason, messageIds: describedIn });
   if (changes.length === 0) return;
   const idsOf = (kind: "shortened" | "left-out"): string[] =>
     changes.flatMap((change) => (change.kind === kind ? (change.id ?? []) : []));
-  emitEvent(config, {
-    type: "input-reduced",
-    rung: "shortened",
-    reason,
-    messageIds: idsOf("shortened"),
-    leftOut: idsOf("left-out"),
-    maxTokens,
-  });
+  const [messageIds, leftOut] = [idsOf("shortened"), idsOf("left-out")];
+  emitEvent(config, { ...REDUCED, rung: "shortened", reason, messageIds, leftOut, maxTokens });
 }
+
+const REDUCED = { type: "input-reduced", leftOut: [], maxTokens: undefined } as const;
 
 function reportRung(
   { rung, messageIds, input, form }: MadeAttempt,
@@ -426,15 +415,7 @@ function reportRung(
   config: LangGraphRunnableConfig,
 ): void {
   reportChanges(input, form, text, config);
-  if (rung !== "shortened")
-    emitEvent(config, {
-      type: "input-reduced",
-      rung,
-      reason: text,
-      messageIds,
-      leftOut: [],
-      maxTokens: undefined,
-    });
+  if (rung !== "shortened") emitEvent(config, { ...REDUCED, rung, reason: text, messageIds });
 }
 
 /**

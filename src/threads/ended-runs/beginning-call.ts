@@ -4,34 +4,27 @@
  * `started-calls.ts`. A call without a note is run.
  */
 
-import type { BaseMessage } from "@langchain/core/messages";
-import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
+import type { ToolMessage } from "@langchain/core/messages";
+import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import type { Call } from "../../history/call.js";
-import { callIdOf, createPlaceholder, isResult, markRecoveredResult } from "../../history/result.js";
+import { callIdOf, isResult, markRecoveredResult } from "../../history/result.js";
 import { madeOnce } from "../../shared/values.js";
 import { onAbort } from "../../shared/waiting.js";
-import { messagesAmong } from "../commands.js";
-import {
-  diaryOf,
-  diaryWritten,
-  type LateResult,
-  notesOf,
-  type Page,
-  pageOf,
-  writeLate,
-  writeOf,
-} from "../diary.js";
-import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
+import { readWrites } from "../commands.js";
+import { diaryOf, diaryWritten, type LateResult, notesOf, pageOf, writeEntry, writeLate } from "../diary.js";
+import { emitEvent, type OnRepair } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
+import { isPassed } from "../saver/watched-checkpoints.js";
+import { closeLostCall } from "./started-calls.js";
 
 /** What happens to a call before its tool runs. */
 export type BeginningCall =
   /** An ended run has started it. It gets what its tool returned since, or a placeholder. */
   | {
       readonly kind: "ended";
-      readonly result: ReturnType<typeof createPlaceholder>;
+      readonly result: ToolMessage;
       /** What the tool wrote to the state's own keys. */
       readonly values: LateResult["values"];
     }
@@ -43,8 +36,8 @@ export type BeginningCall =
       readonly wait: () => Promise<void>;
     };
 
-/** The calls of each task. A middleware can run a call's tool several times. */
-const begun = new WeakMap<object, Map<string, Promise<BeginningCall>>>();
+/** The places of the calls that each task has begun. A middleware can run a call's tool several times. */
+const begun = new WeakMap<object, Set<string>>();
 
 /**
  * @param place The call's place: its message's id, and the call's index in it.
@@ -58,57 +51,35 @@ export async function beginningCall(
   config: LangGraphRunnableConfig,
   onRepair: OnRepair | undefined,
 ): Promise<BeginningCall> {
-  const calls = madeOnce(
-    begun,
-    config.configurable ?? config,
-    () => new Map<string, Promise<BeginningCall>>(),
-  );
-  if (calls.has(place)) return AGAIN;
-  const beginning = lookUp(call, place, isSafe, config, onRepair);
-  calls.set(place, beginning);
-  return beginning;
-}
-
-const AGAIN: BeginningCall = { kind: "new", begin: async () => {}, wait: async () => {} };
-
-async function lookUp(
-  call: Call,
-  place: string,
-  isSafe: boolean,
-  config: LangGraphRunnableConfig,
-  onRepair: OnRepair | undefined,
-): Promise<BeginningCall> {
   const page = pageOf(config);
-  if (page === undefined) return AGAIN;
+  const ofTask = madeOnce(begun, config.configurable ?? config, () => new Set<string>());
+  if (page === undefined || ofTask.has(place)) return UNNOTED;
+  ofTask.add(place);
   const isContinued = isContinuedStep(config);
-  if (isContinued) await diaryWritten(page.config.configurable["thread_id"], config.signal);
+  if (isContinued) await diaryWritten(page.config.configurable?.["thread_id"], config.signal);
   const tuple = isContinued ? await page.saver.getTuple(page.config) : undefined;
   const task = ownTaskOf(config);
   const named = questionsNamedIn(config);
   // Its question may be answered again, in a branch that begins here.
-  const isAsked = tuple !== undefined && hasInterrupt(tuple, task, named) && (await isPassed(tuple, page));
+  const isAsked =
+    tuple !== undefined &&
+    hasInterrupt(tuple, task, named) &&
+    (await isPassed(tuple, page.config, (latest) => page.saver.getTuple(latest)));
   const { results } = tuple === undefined || isAsked ? { results: [] } : diaryOf(tuple);
-  const ofCall = { tool: call.name, callId: call.id };
-  const isOfCall = (result: BaseMessage) => isResult(result) && callIdOf(result) === call.id;
-  const kept = tuple === undefined ? undefined : outcomeIn(keptWrites(tuple, task, named), isOfCall);
-  if (kept !== undefined) return { kind: "ended", ...kept };
+  const isOfCall = (result: ToolMessage) => callIdOf(result) === call.id;
+  const { messages, values } = readWrites(tuple === undefined ? [] : keptWrites(tuple, task, named));
+  const kept = messages.filter(isResult).find(isOfCall);
+  if (kept !== undefined) return { kind: "ended", result: kept, values };
   const late = results.find((one) => one.place === place && isOfCall(one.result));
   if (late !== undefined) {
-    emitEvent(config, { type: "result-recovered", ...ofCall });
+    emitEvent(config, { type: "result-recovered", tool: call.name, callId: call.id });
     return { kind: "ended", result: markRecoveredResult(late.result), values: late.values };
   }
   const { start, wait } = notesOf(tuple, place);
-  if (start > wait && !isSafe && !isAsked) {
-    const cause = "interrupted";
-    const result = createPlaceholder(call, cause, place, tuple?.checkpoint.id);
-    tellClosedCall({ call, cause, message: result }, config, onRepair);
-    return { kind: "ended", result, values: [] };
-  }
-  if (isSafe) return AGAIN;
-  const note = async (kind: "start" | "wait"): Promise<void> => {
-    const [task, channel, value] = writeOf([place, kind], wait);
-    await page.saver.putWrites(page.config, [[channel, value]], task);
-  };
+  if (start > wait && !isSafe && !isAsked)
+    return { kind: "ended", result: closeLostCall({ call, place }, config, onRepair), values: [] };
+  if (isSafe) return UNNOTED;
+  const note = (kind: "start" | "wait") => writeEntry(page, [place, kind], wait);
   let isSaved = isContinued;
   let stopListening = () => {};
   return {
@@ -127,19 +98,5 @@ async function lookUp(
   };
 }
 
-/** Whether the thread has gone on from a page's checkpoint. */
-async function isPassed(tuple: CheckpointTuple, { saver, config }: Page): Promise<boolean> {
-  const { checkpoint_id: _, ...place } = config.configurable;
-  const latest = await saver.getTuple({ configurable: place });
-  return latest !== undefined && latest.checkpoint.id !== tuple.checkpoint.id;
-}
-
-/** A call's result among a task's writes, and what the task wrote to the state's own keys. */
-function outcomeIn(
-  writes: ReturnType<typeof keptWrites>,
-  isOfCall: (message: BaseMessage) => boolean,
-): Pick<LateResult, "result" | "values"> | undefined {
-  const messages = messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : [])));
-  const result = messages.filter(isResult).find(isOfCall);
-  return result && { result, values: writes.filter(([channel]) => channel !== "messages") };
-}
+/** A call whose start needs no note, or has one. */
+const UNNOTED: BeginningCall = { kind: "new", begin: async () => {}, wait: async () => {} };

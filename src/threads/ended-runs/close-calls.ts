@@ -17,8 +17,8 @@ import {
 import { toJson } from "../../shared/json.js";
 import { addToList, madeOnce } from "../../shared/values.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
-import { enterBeforeModel } from "../saver/saved-checkpoints.js";
-import type { Leftovers } from "./leftovers.js";
+import { enterBeforeModel } from "../saver/watched-checkpoints.js";
+import type { RecoverableRun } from "./leftovers.js";
 
 /** What was found for a call: its tool's result, or the pending question to a human. */
 type Remains =
@@ -29,9 +29,9 @@ type Remains =
  * What was found for the given calls, in the same order. Undefined where nothing was found. A checkpoint's writes
  * belong to the last group of its history, so among equal ids the latest call gets the result. A diary names its calls.
  */
-export function recoverCalls(
+function recoverCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Pick<Leftovers, "history" | "written" | "interrupts" | "late">[],
+  leftovers: readonly RecoverableRun[],
 ): (Remains | undefined)[] {
   const late = new Map(leftovers.flatMap((left) => left.late.map(({ place, result }) => [place, result])));
   const found = calls.map(({ call, group, place }): Remains | undefined => {
@@ -73,7 +73,7 @@ export interface ExaminedCall extends UnansweredCall {
 /** @param wasCut Whether the history ends where its last run was stopped. */
 export function examineCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Omit<Leftovers, "values" | "usage" | "shown" | "removed" | "rewritten" | "noted">[],
+  leftovers: readonly RecoverableRun[],
   history: readonly BaseMessage[],
   wasCut = false,
 ): ExaminedCall[] {
@@ -176,7 +176,7 @@ export function problemText(problem: string | undefined): string {
 /** The calls that LangChain's `humanInTheLoopMiddleware` asked about without getting a decision. */
 function declinedCalls(
   calls: readonly UnansweredCall[],
-  leftovers: readonly Pick<Leftovers, "history" | "interrupts">[],
+  leftovers: readonly RecoverableRun[],
 ): ReadonlySet<UnansweredCall> {
   const declined = new Set<UnansweredCall>();
   const argumentsOf = argumentsReader();

@@ -6,10 +6,11 @@ import { type CheckpointTuple, INTERRUPT, START } from "@langchain/langgraph";
 import { isAIMessage } from "../../history/call.js";
 import { isRecord } from "../../shared/values.js";
 import { messagesAmong } from "../commands.js";
-import { diaryOf, entryOfEnd, type NotedEnd, pageOf, writeOf } from "../diary.js";
+import { diaryOf, type NotedEnd, pageOf, writeEnd } from "../diary.js";
 import { emitEvent } from "../events.js";
 import {
   hasTasks,
+  isOfUpdate,
   nodesToEnter,
   sentNodes,
   timeOfCheckpoint,
@@ -85,8 +86,7 @@ export async function noteEnd(
   const page = pageOf(config, checkpointId);
   const tuple = await page?.saver.getTuple(page.config);
   if (page === undefined || tuple === undefined) return;
-  const [task, channel, value] = writeOf(entryOfEnd({ ...end, settled: tasksWithMessages(tuple) }));
-  await page.saver.putWrites(page.config, [[channel, value]], task);
+  await writeEnd(page, { ...end, settled: tasksWithMessages(tuple) });
 }
 
 /** Undefined if it is not known where the last told end is. */
@@ -97,7 +97,7 @@ async function findUntold(
 ): Promise<Untold | undefined> {
   const since: CheckpointTuple[] = [];
   const told: CheckpointTuple[] = [];
-  for await (const step of walkBack(begunOn, checkpoints.read, { fate: "continued", most: MOST_READ })) {
+  for await (const step of walkBack(begunOn, checkpoints.read, { most: MOST_READ })) {
     const { checkpoint, child } = step;
     // What was before a fork is told in the other branch.
     const isFork = child !== undefined && (await isForked(step, checkpoints));
@@ -116,7 +116,7 @@ const MOST_READ = 400;
 /** Whether a run came to its end here, or has noted it. */
 function hasEndedAt(checkpoint: CheckpointTuple, { isNoted }: UsageReader): boolean {
   // An update of the state is no run, and says nothing of the one before it.
-  if (isUpdate(checkpoint)) return false;
+  if (isOfUpdate(checkpoint.metadata)) return false;
   if (hasSettledAt(checkpoint)) return true;
   const { ends } = diaryOf(checkpoint);
   return ends.length > 0 && isNoted(checkpoint, ends);
@@ -124,16 +124,13 @@ function hasEndedAt(checkpoint: CheckpointTuple, { isNoted }: UsageReader): bool
 
 /** Whether a run was done here, or asked a human: all tasks have written something, or asked. */
 function hasSettledAt(checkpoint: CheckpointTuple): boolean {
-  if (isUpdate(checkpoint)) return false;
+  if (isOfUpdate(checkpoint.metadata)) return false;
   if (!hasTasks(checkpoint)) return true;
   const { pendingWrites = [] } = checkpoint;
   if (!pendingWrites.some(([, channel]) => channel === INTERRUPT)) return false;
   const settled = writesByTask(checkpoint, (channel) => !channel.includes("tether:")).length;
   return settled >= nodesToEnter(checkpoint).length + sentNodes(checkpoint).length;
 }
-
-const isUpdate = ({ metadata }: CheckpointTuple): boolean =>
-  metadata?.source === "update" || metadata?.source === "fork";
 
 /** What the thread says of its latest run: its graph saves that with each response. */
 export const usageOfGraph: UsageReader = {
@@ -176,7 +173,7 @@ async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckp
   for (const checkpoint of all.toReversed()) {
     const settled = checkpoint === noted ? settledTasks(checkpoint) : undefined;
     // No run has asked for what an update brings.
-    const isTold = !untold.has(checkpoint) || isUpdate(checkpoint);
+    const isTold = !untold.has(checkpoint) || isOfUpdate(checkpoint.metadata);
     const history = messagesAmong(await historyIn(checkpoint, checkpoints));
     const written = messagesWritten(checkpoint, (task) => settled?.has(task) !== false);
     const later = messagesWritten(checkpoint, (task) => settled?.has(task) === false);

@@ -14,12 +14,13 @@ import { callIdOf, isPlaceholder, isResult } from "../../history/result.js";
 import { isUserMessage } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
-import { messagesAmong } from "../commands.js";
+import { messagesAmong, readWrites, type Written } from "../commands.js";
 import { diaryOf, type LateResult } from "../diary.js";
 import {
   hasNewInput,
   namespacesOfNode,
   nodesToEnter,
+  type Writes,
   waitingInterrupts,
   waitsForNode,
   writesByTask,
@@ -27,11 +28,11 @@ import {
   writesOfLostRun,
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import { parentCheckpoints, type WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
 
-/** The most checkpoints that are read. Each run that ended before `patch` left two. */
+/** The most checkpoints that are usually read. Each run that ended before `patch` left two. */
 const MOST_READ = 40;
 
 /** What an ended run's checkpoint has and the thread's state lacks. */
@@ -64,6 +65,10 @@ export interface Leftovers {
   /** The own keys that later input writes. */
   readonly rewritten: ReadonlySet<string>;
 }
+
+/** The same, of a run whose store tells less than a run knows. */
+export type RecoverableRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
+type Untold = "noted" | "values" | "usage" | "shown" | "rewritten";
 
 /**
  * What became of a checkpoint's writes. `discarded`: new input dropped them. `applied`: a state update took them over
@@ -115,7 +120,7 @@ export async function findLeftovers(
   const found: Leftovers[] = [];
   // A run that is past `patch` ends the search, because it has looked itself.
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
-  for await (const { step, left, lost } of walkLeftovers(run, MOST_READ, goesOn)) {
+  for await (const { step, left, lost } of walkLeftovers(run, goesOn)) {
     const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
     const written = [...own.written, ...own.shown, ...lost];
     const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
@@ -132,13 +137,12 @@ export async function findLeftovers(
  * checkpoint's finished tasks wrote, even if a state update took it over. `lost` is what a run wrote that was killed
  * before it saved a checkpoint.
  *
- * @param most The most checkpoints that are read.
  * @param goesOn Contract: called after each checkpoint is read. Returns whether the one before it is read too.
  */
 export async function* walkLeftovers(
   run: NewRun,
-  most: number,
   goesOn: (checkpoint: CheckpointTuple) => boolean | Promise<boolean>,
+  most = MOST_READ,
 ) {
   const { input, checkpoints, isOwnKey } = run;
   const removed = new Set(removalsOf(input));
@@ -189,11 +193,16 @@ export function isAddedBetweenRuns(checkpoint: CheckpointTuple): boolean {
   return hasNewInput(checkpoint) || checkpoint.metadata?.source === "update";
 }
 
-/** The checkpoints of a branch, from the latest back, at most this many. */
+/**
+ * The checkpoints of a branch, from the latest back.
+ *
+ * @param fate What became of the latest one's writes.
+ * @param most The most checkpoints that are read.
+ */
 export async function* walkBack(
   latest: CheckpointTuple | undefined,
-  read: ((config: RunnableConfig) => Promise<CheckpointTuple | undefined>) | undefined,
-  { fate, most }: { readonly fate: Fate; readonly most: number },
+  read: WatchedCheckpoints["read"],
+  { fate = "continued", most = MOST_READ }: { readonly fate?: Fate; readonly most?: number } = {},
 ): AsyncGenerator<CheckpointStep> {
   let step = latest && { checkpoint: latest, child: undefined as CheckpointTuple | undefined, fate };
   for (let count = 0; step !== undefined && count < most; count += 1) {
@@ -244,7 +253,7 @@ export async function isForked(
 export async function continuesFork(checkpoints: WatchedCheckpoints): Promise<boolean> {
   const { begunOn, read } = checkpoints;
   if (begunOn === undefined || !isBeforeResponse(begunOn)) return false;
-  for await (const step of walkBack(begunOn, read, { fate: "continued", most: 40 })) {
+  for await (const step of walkBack(begunOn, read)) {
     if (step.child !== undefined && (await isForked(step, checkpoints))) return true;
     if (!isBeforeResponse(step.checkpoint)) return false;
   }
@@ -279,9 +288,10 @@ async function readLeftovers(
   const stored = await historyIn(checkpoint, checkpoints);
   const history = reduceMessages(stored, writesOfCommand(checkpoint, "messages").flat()).messages;
   const isRead = (name: string) => name === "messages" || isOwnKey(name);
-  const tasks = inCallOrder(writesByTask(checkpoint, isRead).map(taskOf), history);
+  const tasks = inCallOrder(writesByTask(checkpoint, isRead).map(readWrites), history);
   // The run ended before it had read its own input.
-  if (tasks.length === 0 && hasNewInput(checkpoint)) tasks.push(taskOf(writesOfInput(checkpoint, isRead)));
+  if (tasks.length === 0 && hasNewInput(checkpoint))
+    tasks.push(readWrites(writesOfInput(checkpoint, isRead)));
   const written = tasks.flatMap(({ messages }) => messages);
   const { notes, results, shown } = diaryOf(checkpoint);
   const known = new Set([...history, ...written].map(({ id }) => id));
@@ -331,30 +341,16 @@ function usageOf(messages: readonly BaseMessage[]): ThreadUsage {
   };
 }
 
-interface FinishedTask {
-  readonly messages: readonly BaseMessage[];
-  readonly values: Writes;
-}
-
-type Writes = readonly (readonly [channel: string, value: unknown])[];
-
-function taskOf(writes: Writes): FinishedTask {
-  return {
-    messages: messagesAmong(writes.flatMap(([channel, value]) => (channel === "messages" ? value : []))),
-    values: writes.filter(([channel]) => channel !== "messages"),
-  };
-}
-
 function writesOfInput({ checkpoint }: CheckpointTuple, isRead: (name: string) => boolean): Writes {
   const input: unknown = checkpoint.channel_values[START];
   return isRecord(input) ? givenKeys(input, isRead).map((name) => [name, input[name]]) : [];
 }
 
 /** Tasks of a batch finish in any order. */
-function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessage[]): FinishedTask[] {
+function inCallOrder(tasks: readonly Written[], history: readonly BaseMessage[]): Written[] {
   const head = history.findLast((message) => !isResult(message));
   const indexes = indexesById(head === undefined ? [] : callsOf(head));
-  const place = ({ messages }: FinishedTask) => {
+  const place = ({ messages }: Written) => {
     const result = messages.find(isResult);
     return (result && indexes.get(callIdOf(result))?.at(-1)) ?? -1;
   };
@@ -367,21 +363,21 @@ function inCallOrder(tasks: readonly FinishedTask[], history: readonly BaseMessa
  */
 
 /**
- * What the last run of the nodes left that an ended run of the graph around them did not get.
+ * What the last run of the nodes left that an ended run of the graph around them did not get. Undefined for any other
+ * agent.
  *
- * @param nodes The names of the nodes, from the outer ones in, and the id of the outer graph's checkpoint that this run
- * began on.
- * @param parents The outer graph's checkpoints, the latest saved one as `begunOn`.
- * @param read Contract: the checkpoints of a namespace of the same thread.
+ * @param config A task's config.
  * @param isBeforeModel Whether a checkpoint's run had not yet asked the model.
  */
 export async function findNestedLeftovers(
-  { nodes, begunOn }: { readonly nodes: readonly string[]; readonly begunOn: string | undefined },
-  parents: WatchedCheckpoints,
-  read: (namespace: string) => Promise<WatchedCheckpoints>,
-  isBeforeModel: (checkpoint: CheckpointTuple) => boolean,
+  config: RunnableConfig,
   run: Omit<NewRun, "checkpoints">,
-): Promise<readonly Leftovers[]> {
+  isBeforeModel: (checkpoint: CheckpointTuple) => boolean,
+): Promise<readonly Leftovers[] | undefined> {
+  const around = await parentCheckpoints(config);
+  if (around === undefined) return undefined;
+  const { parents, read } = around;
+  const { nodes, begunOn } = around.parent;
   /** What the nodes did in the superstep after a checkpoint of the graph that the first of them is in. */
   const readNodes = async (
     checkpoint: CheckpointTuple,
@@ -406,8 +402,7 @@ export async function findNestedLeftovers(
       rewritten: new Set([...left.rewritten, ...within.rewritten]),
     };
   };
-  const search = { fate: "continued", most: MOST_READ } as const;
-  for await (const { checkpoint, fate } of walkBack(parents.begunOn, parents.read, search)) {
+  for await (const { checkpoint, fate } of walkBack(parents.begunOn, parents.read)) {
     if (isAddedBetweenRuns(checkpoint) || checkpoint.checkpoint.id === begunOn) continue;
     // Other nodes can run before this one, in this run and in those between.
     if (namespacesOfNode(checkpoint, nodes[0] ?? "").length === 0) continue;
@@ -426,8 +421,7 @@ export async function findNestedLeftovers(
 async function readNested(latest: CheckpointTuple, run: NewRun): Promise<Leftovers> {
   const steps: Awaited<ReturnType<typeof readLeftovers>>[] = [];
   let first = latest;
-  const search = { fate: "discarded", most: MOST_READ } as const;
-  for await (const { checkpoint } of walkBack(latest, run.checkpoints.read, search)) {
+  for await (const { checkpoint } of walkBack(latest, run.checkpoints.read)) {
     if (hasNewInput(checkpoint)) break;
     steps.unshift(await readLeftovers(checkpoint, run));
     first = checkpoint;
@@ -458,10 +452,10 @@ export function mayLackResponse(history: readonly BaseMessage[]): boolean {
 }
 
 /** The leftovers whose last message is still in the history, with the messages that are put back. */
-export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "written" | "headId">>(
+export function leftoversInPlace(
   history: readonly BaseMessage[],
-  leftovers: readonly Left[],
-): Left[] {
+  leftovers: readonly RecoverableRun[],
+): RecoverableRun[] {
   const present = new Set(history.map(({ id }) => id));
   // The run's input cannot be read here, so it is unknown what it removed. If the last message is gone, or belongs to
   // another branch, nothing is put back.
@@ -475,10 +469,7 @@ export function leftoversInPlace<Left extends Pick<Leftovers, "history" | "writt
  * Whether the latest checkpoint is this run's own input, which LangGraph may save before the run reads its thread. It
  * holds the input as the caller gave it, without ids.
  */
-function isOwnInput(
-  { headId, written }: Pick<Leftovers, "headId" | "written">,
-  history: readonly BaseMessage[],
-): boolean {
+function isOwnInput({ headId, written }: RecoverableRun, history: readonly BaseMessage[]): boolean {
   const last = written.length === 0 ? [] : history.slice(-written.length);
   const isSame = (one: BaseMessage, other: BaseMessage | undefined) =>
     one.type === other?.type && toJson(one.content) === toJson(other.content);

@@ -30,7 +30,7 @@ import type { Repair } from "../../history/repair.js";
 import { callIdOf, isPlaceholder, isResult, markRecovered, recoveredAfter } from "../../history/result.js";
 import { archivedIds, archiveOf, coverageOf, isUserMessage } from "../../history/summary.js";
 import type { LateResult } from "../diary.js";
-import type { Leftovers } from "./leftovers.js";
+import type { RecoverableRun } from "./leftovers.js";
 
 /**
  * The update that puts the messages back, the history with it, and the results that have no place.
@@ -39,7 +39,7 @@ import type { Leftovers } from "./leftovers.js";
  */
 export function placeMessages(
   messages: readonly BaseMessage[],
-  leftovers: readonly (Pick<Leftovers, "history" | "removed"> & Answered)[],
+  leftovers: readonly RecoverableRun[],
   asksAtOnce: boolean,
 ) {
   const refused: OrphanRefused[] = [];
@@ -83,9 +83,6 @@ export function placeMessages(
 
 export type OrphanRefused = Extract<Repair, { kind: "orphan-refused" }>;
 
-/** What an ended run wrote, and the results that came later. */
-type Answered = Pick<Leftovers, "written" | "late">;
-
 /**
  * What a response is to the thread as it is now. `answers`: it can be the last word of its turn. `passes`: it is put
  * back, but does not answer its question for good. `left-out`: its question is not the same any more, or the client has
@@ -96,7 +93,7 @@ type Answered = Pick<Leftovers, "written" | "late">;
 function fitOf(
   response: AIMessage,
   next: readonly BaseMessage[],
-  left: Answered,
+  left: RecoverableRun,
   current: readonly BaseMessage[],
 ): "answers" | "passes" | "left-out" {
   const before = next.slice(
@@ -118,7 +115,7 @@ function fitOf(
 }
 
 /** Whether a tool has returned something for one of the response's calls. */
-function hasResult(response: AIMessage, { written, late }: Answered): boolean {
+function hasResult(response: AIMessage, { written, late }: RecoverableRun): boolean {
   const places = new Set(late.map(({ place }) => place));
   const results = written.filter((message) => isResult(message) && !isPlaceholder(message));
   const answered = new Set(results.filter(isResult).map(callIdOf));
@@ -189,7 +186,7 @@ export type RecoveredValue = readonly [key: string, value: unknown];
  * @param found The late results of calls that were closed before.
  */
 export function recoverValues(
-  runs: readonly (Answered & Partial<Pick<Leftovers, "values" | "rewritten">>)[],
+  runs: readonly RecoverableRun[],
   used: ReadonlySet<BaseMessage>,
   found: readonly Pick<LateResult, "values" | "rewritten">[],
   isReduced: (key: string) => boolean,

@@ -15,19 +15,16 @@ import { emitEvent, type OnRepair, tellClosedCall } from "../events.js";
 import { addUsage, NO_USAGE, type ThreadUsage } from "../usage.js";
 import { closingResult, type ExaminedCall, examineCalls } from "./close-calls.js";
 import { type LateResults, placeLateResults } from "./late-results.js";
-import { type Leftovers, leftoversInPlace } from "./leftovers.js";
+import { leftoversInPlace, type RecoverableRun } from "./leftovers.js";
 import { type OrphanRefused, placeMessages, type RecoveredValue, recoverValues } from "./put-back.js";
 
-/** What ended runs left. A store that a repair reads tells less than a run knows. */
+/** What ended runs left. */
 export interface EndedRuns {
   /** Oldest first. */
   readonly runs: readonly RecoverableRun[];
   /** What tools returned after their calls were closed. */
   readonly late?: LateResults;
 }
-
-export type RecoverableRun = Omit<Leftovers, Untold> & Partial<Pick<Leftovers, Untold>>;
-type Untold = "noted" | "values" | "usage" | "shown" | "rewritten";
 
 /** How a run, or whoever foretells it, recovers. */
 export interface RecoveryPolicy {

@@ -65,4 +65,4 @@ async function inputWith(
 }
 
 /** The most checkpoints that are searched for the input. */
-const SEARCH = { fate: "continued", most: 1_000 } as const;
+const SEARCH = { most: 1_000 };

@@ -10,11 +10,14 @@
  * - A call counts as not started only if the checkpointer has returned other writes of the thread.
  */
 
+import type { ToolMessage } from "@langchain/core/messages";
 import type { CheckpointTuple, LangGraphRunnableConfig } from "@langchain/langgraph";
+import { createPlaceholder } from "../../history/result.js";
 import { isRecord, madeOnce } from "../../shared/values.js";
-import { diaryOf, digest, type LateResult, notesOf, writeOf } from "../diary.js";
+import { diaryOf, digest, type LateResult, notesOf } from "../diary.js";
+import { type OnRepair, tellClosedCall } from "../events.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
-import { isOutermost, ownTaskOf } from "../langgraph/run-host.js";
+import { checkpointOfStep, isOutermost, ownTaskOf } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
 import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
 
@@ -77,7 +80,7 @@ export async function startingCall(
   const note = async (kind: "start" | "wait"): Promise<void> => {
     const write = await checkpoints.whenSent(step);
     config.signal?.throwIfAborted();
-    if (!isSafe) await write?.(...writeOf([task.place, kind], wait));
+    if (!isSafe) await write?.([task.place, kind], wait);
   };
   return {
     isLost:
@@ -93,6 +96,18 @@ export async function startingCall(
     begin: () => note("start"),
     wait: () => note("wait"),
   };
+}
+
+/** Closes a call that an earlier run started. Nobody knows what it did, so the model decides. */
+export function closeLostCall(
+  { call, place }: Pick<ToolTask, "call" | "place">,
+  config: LangGraphRunnableConfig,
+  onRepair: OnRepair | undefined,
+): ToolMessage {
+  const cause = "interrupted";
+  const message = createPlaceholder(call, cause, place, checkpointOfStep(config));
+  tellClosedCall({ call, cause, message }, config, onRepair);
+  return message;
 }
 
 /**

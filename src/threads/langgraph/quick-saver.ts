@@ -10,6 +10,7 @@ import { hasMethods, madeOnce, prototypeWith } from "../../shared/values.js";
 import { liveView, viewOf } from "../../shared/views.js";
 import { type MessageSerializer, messageSerializer } from "../serializer/message-serializer.js";
 import { replaceMethods } from "./replace-methods.js";
+import { latestOf } from "./run-host.js";
 
 /**
  * Makes the view, for one run or one read of a thread. A custom serializer stays. A checkpointer with private fields is
@@ -79,10 +80,8 @@ function readPages(saver: BaseCheckpointSaver): Partial<BaseCheckpointSaver> {
     latest = await Reflect.apply(getTuple, saver, [config]);
     return latest;
   };
-  const readPage = (before: RunnableConfig): AsyncGenerator<CheckpointTuple> => {
-    const { checkpoint_id: _, ...configurable } = { ...before.configurable };
-    return Reflect.apply(list, saver, [{ configurable }, { before, limit: PAGE_SIZE }]);
-  };
+  const readPage = (before: RunnableConfig): AsyncGenerator<CheckpointTuple> =>
+    Reflect.apply(list, saver, [latestOf(before), { before, limit: PAGE_SIZE }]);
   const readAncestors = (): BaseCheckpointSaver["getTuple"] => {
     let child: RunnableConfig | undefined;
     let page: AsyncGenerator<CheckpointTuple> | undefined;

@@ -30,10 +30,7 @@ export function isOwnChannel(name: string): boolean {
 }
 
 /** What a checkpoint's finished tasks wrote to these channels: one list per task, in the order of its writes. */
-export function writesByTask(
-  tuple: CheckpointTuple,
-  isWanted: (channel: string) => boolean,
-): (readonly [channel: string, value: unknown])[][] {
+export function writesByTask(tuple: CheckpointTuple, isWanted: (channel: string) => boolean): Writes[] {
   const { pendingWrites = [] } = tuple;
   const isOfNextRun = belongsToNextRun(tuple);
   return byTask(
@@ -128,7 +125,8 @@ export function tasksOf(tuple: CheckpointTuple, channel: string) {
   });
 }
 
-type Writes = readonly (readonly [channel: string, value: unknown])[];
+/** Writes to channels, in order. */
+export type Writes = readonly (readonly [channel: string, value: unknown])[];
 
 /** Whether a task wrote that it failed. */
 export function isFailed(writes: Writes): boolean {
@@ -228,20 +226,33 @@ export function readState(
 const RESUME = "__resume__";
 
 /**
- * The interrupts that nobody has resumed. Once a task has read its resume value, it is saved for the task. Before that,
- * it is saved under its interrupt's id, or for all interrupts.
+ * The resume values of a checkpoint. Once a task has read its own, it is saved for the task. Before that, it is saved
+ * under its interrupt's id, or for all interrupts.
  */
-export function waitingInterrupts({ pendingWrites = [] }: CheckpointTuple): unknown[] {
-  const resumed = new Set(pendingWrites.flatMap(([task, channel]) => (channel === RESUME ? task : [])));
-  if (resumed.has(NULL_TASK)) return [];
-  return pendingWrites
-    .filter(([task, channel]) => channel === INTERRUPT && !resumed.has(task))
-    .flatMap(([, , value]) => [value].flat())
-    .filter((interrupt) => !resumed.has(idOfInterrupt(interrupt)));
+function resumeValuesAt({ pendingWrites = [] }: CheckpointTuple): ReadonlyMap<string, unknown> {
+  return new Map(
+    pendingWrites.flatMap(([task, channel, value]) => (channel === RESUME ? [[task, value]] : [])),
+  );
 }
 
-export function hasAnswers({ pendingWrites = [] }: CheckpointTuple): boolean {
-  return pendingWrites.some(([, channel]) => channel === RESUME);
+/** The questions of a checkpoint, also those that were answered, with their tasks. */
+function questionsAt({ pendingWrites = [] }: CheckpointTuple) {
+  return pendingWrites.flatMap(([task, channel, value]) =>
+    channel === INTERRUPT ? [value].flat().map((interrupt) => ({ task, interrupt })) : [],
+  );
+}
+
+/** The interrupts that nobody has resumed. */
+export function waitingInterrupts(tuple: CheckpointTuple): unknown[] {
+  const resumed = resumeValuesAt(tuple);
+  if (resumed.has(NULL_TASK)) return [];
+  return questionsAt(tuple).flatMap(({ task, interrupt }) =>
+    resumed.has(task) || resumed.has(idOfInterrupt(interrupt)) ? [] : [interrupt],
+  );
+}
+
+export function hasAnswers(tuple: CheckpointTuple): boolean {
+  return resumeValuesAt(tuple).size > 0;
 }
 
 /**
@@ -272,11 +283,7 @@ export function questionsNamed(answer: unknown): string[] {
  *
  * @param named The questions that are answered. Empty: all.
  */
-export function keptWrites(
-  tuple: CheckpointTuple,
-  id: string,
-  named: readonly string[],
-): (readonly [channel: string, value: unknown])[] {
+export function keptWrites(tuple: CheckpointTuple, id: string, named: readonly string[]): Writes {
   if (hasInterrupt(tuple, id, named)) return [];
   return (tuple.pendingWrites ?? []).flatMap(([task, channel, value]) =>
     task === id && (channel === "messages" || isOwnChannel(channel)) ? [[channel, value]] : [],
@@ -284,16 +291,9 @@ export function keptWrites(
 }
 
 /** Whether a task asked one of these questions, or any if none is named. */
-export function hasInterrupt(
-  { pendingWrites = [] }: CheckpointTuple,
-  id: string,
-  named: readonly string[] = [],
-): boolean {
-  return pendingWrites.some(
-    ([task, channel, value]) =>
-      task === id &&
-      channel === INTERRUPT &&
-      (named.length === 0 || [value].flat().some((question) => named.includes(idOfInterrupt(question)))),
+export function hasInterrupt(tuple: CheckpointTuple, id: string, named: readonly string[] = []): boolean {
+  return questionsAt(tuple).some(
+    ({ task, interrupt }) => task === id && (named.length === 0 || named.includes(idOfInterrupt(interrupt))),
   );
 }
 
@@ -302,10 +302,11 @@ export function idOfInterrupt(interrupt: unknown): string {
 }
 
 /** The questions of a checkpoint, also those that were answered; or only those of tasks that have not finished. */
-export function interruptsAt({ pendingWrites = [] }: CheckpointTuple, { isFinished = true } = {}): unknown[] {
+export function interruptsAt(tuple: CheckpointTuple, { isFinished = true } = {}): unknown[] {
+  const { pendingWrites = [] } = tuple;
   const finished = new Set(pendingWrites.flatMap(([task, channel]) => (isOutput(channel) ? task : [])));
-  return pendingWrites.flatMap(([task, channel, value]) =>
-    channel === INTERRUPT && (isFinished || !finished.has(task)) ? [value].flat() : [],
+  return questionsAt(tuple).flatMap(({ task, interrupt }) =>
+    isFinished || !finished.has(task) ? [interrupt] : [],
   );
 }
 
@@ -315,15 +316,11 @@ function isOutput(channel: string): boolean {
 }
 
 /** What the questions of a checkpoint were answered with last, by their ids. */
-export function answersAt({ pendingWrites = [] }: CheckpointTuple): Map<string, unknown> {
-  const saved = new Map(
-    pendingWrites.flatMap(([task, channel, own]) => (channel === RESUME ? [[task, own]] : [])),
-  );
-  const questions = pendingWrites.flatMap(([task, channel, value]) =>
-    channel === INTERRUPT ? [value].flat().map((interrupt) => [task, idOfInterrupt(interrupt)] as const) : [],
-  );
+export function answersAt(tuple: CheckpointTuple): Map<string, unknown> {
+  const saved = resumeValuesAt(tuple);
   return new Map(
-    questions.flatMap(([task, id]) => {
+    questionsAt(tuple).flatMap(({ task, interrupt }) => {
+      const id = idOfInterrupt(interrupt);
       const own = saved.get(task) ?? saved.get(id);
       if (own !== undefined) return [[id, [own].flat().at(-1)] as const];
       return saved.has(NULL_TASK) ? [[id, saved.get(NULL_TASK)] as const] : [];
@@ -332,10 +329,8 @@ export function answersAt({ pendingWrites = [] }: CheckpointTuple): Map<string, 
 }
 
 /** Whether the checkpoint has been resumed with this value before. */
-export function isResumedWith({ pendingWrites = [] }: CheckpointTuple, value: unknown): boolean {
-  const saved = new Map(
-    pendingWrites.flatMap(([task, channel, own]) => (channel === RESUME ? [[task, own]] : [])),
-  );
+export function isResumedWith(tuple: CheckpointTuple, value: unknown): boolean {
+  const saved = resumeValuesAt(tuple);
   const has = (task: string, own: unknown) => saved.has(task) && toJson(saved.get(task)) === toJson(own);
   if (has(NULL_TASK, value)) return true;
   const byId = isRecord(value) ? Object.entries(value) : [];

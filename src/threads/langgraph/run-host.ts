@@ -83,6 +83,12 @@ export function isCheckpointNamed({ configurable }: Pick<RunnableConfig, "config
   return Boolean(configurable?.["checkpoint_id"]);
 }
 
+/** Where a config reads, without the name of a checkpoint: the latest one is there. */
+export function latestOf({ configurable }: RunnableConfig): RunnableConfig {
+  const { checkpoint_id: _, ...place } = { ...configurable };
+  return { configurable: place };
+}
+
 /** Whether a waiting run is saved, by its own checkpointer or a parent graph's. */
 export function isSavedRun(config: RunnableConfig): boolean {
   return inheritedCheckpointer(config) !== undefined;

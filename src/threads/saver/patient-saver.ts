@@ -11,7 +11,13 @@ import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph"
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { safely, toJson } from "../../shared/json.js";
 import { madeOnce } from "../../shared/values.js";
-import { hasAnswers, hasTasks, type StoredState, unanswered } from "../langgraph/read-checkpoints.js";
+import {
+  hasAnswers,
+  hasTasks,
+  type StoredState,
+  unanswered,
+  type Writes,
+} from "../langgraph/read-checkpoints.js";
 import { isSaver, noteOwnMethod, originalOf } from "../langgraph/replace-methods.js";
 import {
   checkpointOfStep,
@@ -21,6 +27,7 @@ import {
   namespaceOfGraph,
 } from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
+import { isPassed } from "./watched-checkpoints.js";
 
 /** What is known of the writes to one namespace of a thread. */
 interface Thread {
@@ -44,9 +51,9 @@ interface Watcher {
   /** Called with each checkpoint that was saved. */
   readonly saved: (state: StoredState) => void;
   /** Called with each list of writes, before it is saved. */
-  readonly writing: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
+  readonly writing: (writes: Writes) => void;
   /** Called with each list of writes that was saved. */
-  readonly written: (writes: Parameters<BaseCheckpointSaver["putWrites"]>[1]) => void;
+  readonly written: (writes: Writes) => void;
   /** Called if something could not be saved. */
   readonly lost: () => void;
   /** Called by another run of the thread that begins. It resolves when it is told how this one has ended. */
@@ -230,14 +237,9 @@ function replaceRead(saver: BaseCheckpointSaver, threads: Threads): void {
     thread.isUnfinished = tuple != null && mayHaveLeft(tuple);
     if (tuple == null || !isOfRun(config) || !isCheckpointNamed(config) || !hasAnswers(tuple)) return tuple;
     // A run that begins where the thread has gone on answers again.
-    const latest = await Reflect.apply(getTuple, this, [{ configurable: latestOf(config) }]);
-    return latest?.checkpoint.id === tuple.checkpoint.id ? tuple : unanswered(tuple);
+    const read = (latest: RunnableConfig) => Reflect.apply(getTuple, this, [latest]);
+    return (await isPassed(tuple, config, read)) ? unanswered(tuple) : tuple;
   });
-}
-
-function latestOf({ configurable }: RunnableConfig) {
-  const { checkpoint_id: _, ...place } = { ...configurable };
-  return place;
 }
 
 function mayHaveLeft(tuple: CheckpointTuple): boolean {

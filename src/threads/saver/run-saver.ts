@@ -12,13 +12,19 @@ import { randomInt } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";
 import { toJson } from "../../shared/json.js";
-import { areEntries, diaryWritten, entryOfEnd, type NotedEnd, writeOf } from "../diary.js";
+import { areEntries, diaryWritten, type NotedEnd, type Page, writeEnd, writeEntry } from "../diary.js";
 import { hasTasks, type StoredState, saveResumeValue, unanswered } from "../langgraph/read-checkpoints.js";
 import { replaceMethods } from "../langgraph/replace-methods.js";
+import { isCheckpointNamed } from "../langgraph/run-host.js";
 import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead } from "./guard-head.js";
 import { PendingWrites } from "./pending-writes.js";
-import { checkpointsOf, type WatchedCheckpoints, type WriteBeside } from "./watched-checkpoints.js";
+import {
+  checkpointsOf,
+  isPassed,
+  type WatchedCheckpoints,
+  type WriteIntoDiary,
+} from "./watched-checkpoints.js";
 
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
 type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
@@ -127,7 +133,10 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     this.#peeked = undefined;
     this.checkpoints.begunOn = tuple;
     if (tuple !== undefined) this.#setLatest(tuple, tuple.config);
-    const isFork = await isSuperseded((other) => this.#read(other), config, tuple);
+    // A client can also name the thread's latest checkpoint.
+    const mayBeFork =
+      isCheckpointNamed(config) && tuple !== undefined && (tuple.pendingWrites ?? []).length > 0;
+    const isFork = mayBeFork && (await isPassed(tuple, config, (other) => this.#read(other)));
     this.checkpoints.isFork = isFork;
     const answer = this.#answer;
     if (tuple === undefined || answer === undefined || answer === null) return tuple;
@@ -154,6 +163,11 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
   #latest: { readonly state: StoredState; readonly config: Config } | undefined;
   readonly #waiting: (() => void)[] = [];
 
+  /** Its diary. */
+  get #page(): Page | undefined {
+    return this.#saver && this.#latest && { saver: this.#saver, config: this.#latest.config };
+  }
+
   #setLatest(state: StoredState, config: Config): void {
     this.#latest = { state, config };
     this.checkpoints.savedStep = stepAt(state);
@@ -173,16 +187,14 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
     return config;
   }
 
-  async #whenSent(step: number): Promise<WriteBeside | undefined> {
+  async #whenSent(step: number): Promise<WriteIntoDiary | undefined> {
     while (this.#latest === undefined || stepAt(this.#latest.state) < step - 1) {
       if (this.#closed !== undefined) throw this.#closed.reason();
       if (!this.checkpoints.savesAtOnce) return undefined;
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    const { config } = this.#latest;
-    return async (task, channel, value) => {
-      await this.#save(async () => this.#saver?.putWrites(config, [[channel, value]], task));
-    };
+    const page = this.#page;
+    return page && ((entry, count) => this.#save(() => writeEntry(page, entry, count)));
   }
 
   /** LangGraph saves one checkpoint after another. If one is not saved, the next would continue nothing. */
@@ -231,9 +243,8 @@ export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckp
 
   /** Notes beside that checkpoint how the run ended. Never rejects. */
   async noteEnd(end: NotedEnd): Promise<void> {
-    if (this.#latest === undefined) return;
-    const [task, channel, value] = writeOf(entryOfEnd(end));
-    await this.#saver?.putWrites(this.#latest.config, [[channel, value]], task).catch(() => {});
+    const page = this.#page;
+    if (page !== undefined) await writeEnd(page, end).catch(() => {});
   }
 
   /**
@@ -250,18 +261,6 @@ const stepAt = ({ metadata }: StoredState): number => metadata?.step ?? -2;
 
 function namespaceIn({ configurable }: Config): string {
   return String(configurable?.["checkpoint_ns"] ?? "");
-}
-
-/** A client can also name the thread's latest checkpoint. */
-async function isSuperseded(
-  read: (config: RunnableConfig) => Promise<CheckpointTuple | undefined>,
-  config: RunnableConfig,
-  tuple: CheckpointTuple | undefined,
-): Promise<boolean> {
-  const { checkpoint_id, ...configurable } = { ...config.configurable };
-  if (checkpoint_id === undefined || !tuple?.pendingWrites?.length) return false;
-  const latest = await read({ ...config, configurable });
-  return latest?.checkpoint.id !== tuple.checkpoint.id;
 }
 
 /** A fraction has this many values. A double holds one beside a count of two million supersteps. */

@@ -14,7 +14,7 @@ import { callIdOf, isResult } from "../../history/result.js";
 import { type Archived, coverageOf, EARLIER } from "../../history/summary.js";
 import { aFunction, checkSettings, countFrom, text } from "../../shared/check-settings.js";
 import { hasMethods, isRecord } from "../../shared/values.js";
-import { historyIn } from "../ended-runs/ended-runs.js";
+import { historyIn } from "../ended-runs/leftovers.js";
 import { isSaver } from "../langgraph/replace-methods.js";
 import { soundSaver } from "../langgraph/sound-saver.js";
 import { checkpointsOf } from "../saver/watched-checkpoints.js";
@@ -99,7 +99,7 @@ export async function readFullHistory(
   checkSettings(options, PAGE_RULES, "options");
   const { limit = Number.POSITIVE_INFINITY, before, onMissing = () => {} } = options;
   const read = listReader(source, config);
-  const latest = normalizeHistory(listOf(await read()), () => {});
+  const latest = normalizeHistory(listOf(await read()));
 
   const reversed: BaseMessage[] = [];
   /** Where the page ends in `reversed`, and when to check whether it is complete. */
@@ -263,7 +263,7 @@ async function openSummary(summary: BaseMessage, coverage: Archived, part: Part,
   const { checkpoint, messages } = coverage;
   const stored = await read(checkpoint).catch(() => "unreadable" as const);
   const isUnreadable = stored === "unreadable";
-  const list = normalizeHistory(isUnreadable ? [] : listOf(stored), () => {});
+  const list = normalizeHistory(isUnreadable ? [] : listOf(stored));
   const covered = new Set(messages);
   const end = list.findLastIndex(({ id = "" }) => covered.has(id)) + 1;
   const found = list.slice(0, end).flatMap((message) => {
@@ -323,7 +323,7 @@ function pageOf(
   before: string | undefined,
   isWhole: boolean,
 ): BaseMessage[] | undefined {
-  const messages = normalizeHistory(reversed.toReversed(), () => {});
+  const messages = normalizeHistory(reversed.toReversed());
   const end = before === undefined ? messages.length : messages.findIndex(({ id }) => id === before);
   if (end < 0 || (!isWhole && end < limit)) return undefined;
   return messages.slice(Math.max(0, end - limit), end).map(trust);

@@ -32,12 +32,15 @@ import { errorMessage } from "../../shared/is-error.js";
 import { parseJson, toJson } from "../../shared/json.js";
 import { withDeadline } from "../../shared/waiting.js";
 import { windowInThread } from "../asking/help.js";
-import { historyIn } from "../ended-runs/ended-runs.js";
+import { historyIn } from "../ended-runs/leftovers.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
-import { savedCheckpoints, startingCheckpoints } from "../saver/saved-checkpoints.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import {
+  savedCheckpoints,
+  startingCheckpoints,
+  type WatchedCheckpoints,
+} from "../saver/watched-checkpoints.js";
 import { budgetOf, type SummaryLanguage } from "../shared-settings.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
 import { createUsageCounter, NO_USAGE, type RunTally, type RunUsage } from "../usage.js";
@@ -173,12 +176,7 @@ async function checkpointWith(
     const own = await savedCheckpoints(config, checkpointOfStep(config));
     const tuple = own?.begunOn ?? known?.begunOn ?? (await startingCheckpoints(config))?.begunOn;
     const list = own && tuple && (await historyIn(tuple, own));
-    return hasAll(
-      normalizeHistory(listOf(list), () => {}),
-      messages,
-    )
-      ? tuple?.checkpoint.id
-      : undefined;
+    return hasAll(normalizeHistory(listOf(list)), messages) ? tuple?.checkpoint.id : undefined;
   } catch {
     return undefined;
   }

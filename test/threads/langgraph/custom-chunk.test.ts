@@ -5,7 +5,7 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { agentMiddleware, createAgentGraph } from "../../../src/index.js";
-import { retractMessages, takeBack } from "../../../src/threads/ended-runs/ended-runs.js";
+import { retractMessages, takeBack } from "../../../src/threads/ended-runs/shown-text.js";
 import { type ChunkOptions, customChunk } from "../../../src/threads/langgraph/run-host.js";
 import { allOf } from "../../support/async.js";
 import { oneNode } from "../../support/plain-graph.js";
