@@ -479,6 +479,18 @@ describe("The API that the refusal names", () => {
     expect(paths).toEqual([has, has]);
   });
 
+  it("is asked there no more if it accepts nothing there", async () => {
+    const { make, paths } = served("gpt-x-5", "responses", ONLY);
+    strict.failNext({ status: 400, body: openAIBody("Zwölf Boxkämpfer.") });
+    const { error } = await graphOf(make()).send("Hello!");
+    expect(error).toMatchObject({ message: expect.stringContaining(ONLY) });
+    expect(paths).toEqual(["chat/completions", "responses"]);
+    paths.length = 0;
+    strict.failNext();
+    await graphOf(make()).send("Hello!");
+    expect(paths).toEqual(["chat/completions", "responses"]);
+  });
+
   it("a user who writes it changes nothing", async () => {
     const { make, paths } = served("gpt-x-4", "responses", `Cannot read "${ONLY}"`);
     expect((await graphOf(make()).send(ONLY)).error).toBeDefined();

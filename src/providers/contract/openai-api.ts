@@ -1,6 +1,7 @@
 /**
- * OpenAI serves some models only with one of its two protocols. Its refusal says which. That is a fact about the model,
- * so it is remembered for the process, by host and name: programs also make models for each run.
+ * OpenAI serves some models only with one of its two protocols. Its refusal says which. Once a request in that protocol
+ * was accepted, this is a fact about the model, and is remembered for the process, by host and name: programs also make
+ * models for each run.
  */
 
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
@@ -18,15 +19,21 @@ export function apiOf(client: object): OpenAIApi | undefined {
   return known.size === 0 ? undefined : known.get(keyOf(client));
 }
 
-/** False if the client has only one API, or uses this one already. A model is believed to have only one at most. */
-export function learnApi(client: object, api: OpenAIApi): boolean {
-  if (!hasBothApis(client) || apiOf(client) !== undefined) return false;
+/**
+ * Asks the client's model with this API from now on. A model is believed to have only one at most.
+ *
+ * @returns What takes this back, if no request is accepted there. Undefined if the client has only one API, or uses this
+ * one already.
+ */
+export function learnApi(client: object, api: OpenAIApi): (() => void) | undefined {
+  if (!hasBothApis(client) || apiOf(client) !== undefined) return undefined;
   const isResponses: unknown = Reflect.apply(Reflect.get(client, "_useResponsesApi"), client, []);
-  if (isResponses === (api === "responses")) return false;
+  if (isResponses === (api === "responses")) return undefined;
   const [oldest] = known.keys();
   if (oldest !== undefined && known.size >= MOST_KNOWN) known.delete(oldest);
-  known.set(keyOf(client), api);
-  return true;
+  const key = keyOf(client);
+  known.set(key, api);
+  return () => void known.delete(key);
 }
 
 /** A view of the client that uses the API that its model needs. Returns any other model unchanged. */

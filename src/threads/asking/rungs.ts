@@ -127,42 +127,50 @@ export async function askByRungs<Answer>(
   let first: { readonly error: unknown } | undefined;
   let doubt = form.doubt;
   const overflows: Overflows = { latest: undefined, size: Number.POSITIVE_INFINITY };
-  for (;;) {
-    sent.push(input.messages);
-    try {
-      const mark = markOf(input, form, request);
-      const response = await send(input.messages as BaseMessage[], mark, input);
-      if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
-      return response;
-    } catch (error) {
-      // Only model errors count. A middleware can throw anything.
-      const failure = modelErrorIn(error);
-      if (config.signal?.aborted === true || failure === undefined) throw error;
-      first ??= { error };
-      if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
-      const refused = readRefusedContent(failure, input.messages, form.dialect);
-      if (refused === undefined || !isOfContent(refused, request)) throw first.error;
-      if (refused.kind === "other-api") {
-        if (!learnApi(innermost(model), refused.api)) throw first.error;
+  let isAccepted = false;
+  let forgetApi: (() => void) | undefined;
+  try {
+    for (;;) {
+      sent.push(input.messages);
+      try {
+        const mark = markOf(input, form, request);
+        const response = await send(input.messages as BaseMessage[], mark, input);
+        isAccepted = true;
+        if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
+        return response;
+      } catch (error) {
+        // Only model errors count. A middleware can throw anything.
+        const failure = modelErrorIn(error);
+        if (config.signal?.aborted === true || failure === undefined) throw error;
+        first ??= { error };
+        if (further.made >= MOST_FURTHER_REQUESTS) throw first.error;
+        const refused = readRefusedContent(failure, input.messages, form.dialect);
+        if (refused === undefined || !isOfContent(refused, request)) throw first.error;
+        if (refused.kind === "other-api") {
+          forgetApi = learnApi(innermost(model), refused.api);
+          if (forgetApi === undefined) throw first.error;
+          further.made += 1;
+          form = formFor(request);
+          input = prepare(form);
+          emitEvent(config, { type: "api-switched", api: refused.api, reason: refused.text });
+          continue;
+        }
+        const next = nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
+          sent.every((before) => !isSameInput(before, messages)),
+        );
+        if (next === undefined) throw first.error;
         further.made += 1;
-        form = formFor(request);
-        input = prepare(form);
-        emitEvent(config, { type: "api-switched", api: refused.api, reason: refused.text });
-        continue;
+        // A number of bytes says nothing of tokens, so what helps is for this turn.
+        const isOfBytes = refused.kind === "too-long" && refused.overflow.isOfBytes;
+        if (refused.kind === "unknown" || (isOfBytes && next.rung === "shortened"))
+          doubt ??= { words: wordsOf(refused), usual: usualForm(form) };
+        ({ input } = next);
+        form = { ...next.form, doubt: next.isProven ? undefined : doubt };
+        reportRung(next, refused, config);
       }
-      const next = nextAttempt(rungsFor(refused, form, input, overflows, request), prepare, (messages) =>
-        sent.every((before) => !isSameInput(before, messages)),
-      );
-      if (next === undefined) throw first.error;
-      further.made += 1;
-      // A number of bytes says nothing of tokens, so what helps is for this turn.
-      const isOfBytes = refused.kind === "too-long" && refused.overflow.isOfBytes;
-      if (refused.kind === "unknown" || (isOfBytes && next.rung === "shortened"))
-        doubt ??= { words: wordsOf(refused), usual: usualForm(form) };
-      ({ input } = next);
-      form = { ...next.form, doubt: next.isProven ? undefined : doubt };
-      reportRung(next, refused, config);
     }
+  } finally {
+    if (!isAccepted) forgetApi?.();
   }
 }
 
