@@ -1,3 +1,5 @@
+/** A tool that computes. */
+
 import { tool } from "@langchain/core/tools";
 import { Parser } from "expr-eval-fork";
 import { z } from "zod/v4";

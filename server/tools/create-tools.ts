@@ -1,3 +1,5 @@
+/** The tools of the served graph. */
+
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import { createCalculatorTool } from "./calculator.js";
 import { createSaveNoteTool, createSearchNotesTool } from "./notes.js";

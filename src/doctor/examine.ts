@@ -54,11 +54,11 @@ export function examineThread(
   const open = groups
     .filter(({ head }) => isAIMessage(head))
     .flatMap((group) =>
-      group.calls.flatMap((call, place) => {
-        const result = group.results[place];
+      group.calls.flatMap((call, index) => {
+        const result = group.results[index];
         if (call.kind === "answered" || (result === undefined && told.has(call.id))) return [];
         if (result !== undefined && !isPlaceholder(result)) return [];
-        return [{ group, call, place, standIn: result }];
+        return [{ group, call, index, standIn: result }];
       }),
     );
   const forCaller = closeOpenCalls ? undefined : groupForCaller(groups, thread);
@@ -116,8 +116,8 @@ function toldResults({ type, content }: BaseMessage): string[] {
 }
 
 /** A tool writes no id. The reducer gives one when a result enters the thread. */
-function withId(result: ToolMessage, { group, place }: Pick<UnansweredCall, "group" | "place">): ToolMessage {
-  return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, place)) });
+function withId(result: ToolMessage, { group, index }: Pick<UnansweredCall, "group" | "index">): ToolMessage {
+  return copyMessage(result, { id: result.id || deriveId(result, placeOfCall(group, index)) });
 }
 
 /** What ended runs left, as the next run reads it. */
@@ -159,8 +159,8 @@ function describe(result: ToolMessage): string {
 function misplacedIn(groups: readonly Group[]): ReadonlySet<ToolMessage> {
   const misplaced = groups.flatMap(({ results, answeredAt }, index) => {
     const next = groups[index + 1]?.start ?? Number.POSITIVE_INFINITY;
-    return results.flatMap((result, place) =>
-      result !== undefined && (answeredAt[place] ?? 0) > next ? [result] : [],
+    return results.flatMap((result, position) =>
+      result !== undefined && (answeredAt[position] ?? 0) > next ? [result] : [],
     );
   });
   return new Set(misplaced);
@@ -302,8 +302,8 @@ function unsentCallsIn(groups: readonly Group[]): UnsentCall[] {
     if (!isAIMessage(head) || !calls.some(({ kind }) => kind === "invalid") || isSentAsItems(head)) return [];
     const blocks = new Set(recordsIn(head.content).map((block) => callBlockOf(block)?.id));
     const raw = new Set(recordsIn(head.additional_kwargs?.["tool_calls"]).map(({ id }) => id));
-    return calls.flatMap((call, place) => {
-      const result = results[place];
+    return calls.flatMap((call, index) => {
+      const result = results[index];
       if (call.kind !== "invalid" || result === undefined || isPlaceholder(result) || isDerivedId(result.id))
         return [];
       return blocks.has(call.id)

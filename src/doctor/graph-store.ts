@@ -63,8 +63,8 @@ import {
   writeMessages,
 } from "../threads/langgraph/swap-channel.js";
 import { type Tables, tablesOf } from "../threads/langgraph/tables.js";
+import { checkpointsOf, isBeforeModel } from "../threads/saver/run-checkpoints.js";
 import { RunSaver } from "../threads/saver/run-saver.js";
-import { checkpointsOf, isBeforeModel } from "../threads/saver/watched-checkpoints.js";
 import type { AgentState } from "../threads/state.js";
 import { readList, STRUCTURED_RESPONSE } from "./examine.js";
 import { countThreads, headsOf } from "./heads.js";

@@ -72,9 +72,9 @@ function writtenHeads({ openCalls, unsentCalls, list }: Examination): ReadonlySe
 function arrange({ groups, openCalls }: Examination): BaseMessage[] {
   const openOf = new Map(openCalls.map((open) => [open.call, open]));
   return groups.flatMap((group) => {
-    const results = group.calls.map((call, place) => {
+    const results = group.calls.map((call, index) => {
       const open = openOf.get(call);
-      return open === undefined ? group.results[place] : open.result;
+      return open === undefined ? group.results[index] : open.result;
     });
     return [group.head, ...results.filter((result) => result !== undefined)];
   });
@@ -230,7 +230,7 @@ function stepsOf(found: Examination, after: readonly BaseMessage[]): RepairStep[
 
 const OF_THREAD = { messageId: null, callId: null, tool: null, from: null, to: null };
 
-function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: number | undefined): RepairStep {
+function stepOf({ call, index, recovered, standIn, cause }: OpenCall, start: number | undefined): RepairStep {
   const name = toolName(call.name);
   const [kind, description] =
     recovered === undefined
@@ -244,7 +244,7 @@ function stepOf({ call, place, recovered, standIn, cause }: OpenCall, start: num
     callId: call.id,
     tool: call.name,
     from: null,
-    to: start === undefined ? null : start + 1 + place,
+    to: start === undefined ? null : start + 1 + index,
     description,
   };
 }

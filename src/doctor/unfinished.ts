@@ -176,12 +176,12 @@ function callsIn(thread: StoredThread, interrupts: readonly unknown[]): Unfinish
   const asked = new Set(askedCalls(interrupts).map(({ id }) => id));
   // In the hooks of `createAgent`, each start of a tool that must not be replayed leaves a note.
   const notesEachStart = thread.repairedBy === "middleware" && thread.tellsStarts === true;
-  return calls.map(({ call, group, place, remains, cause, isPending }) => {
+  return calls.map(({ call, group, index, remains, cause, isPending }) => {
     const named = { callId: call.id, tool: call.name };
     if (remains?.kind === "result") return { ...named, outcome: "returned" };
     // A later message has closed the turn of the others: they do not run.
     if (!isPending || call.kind !== "valid") return { ...named, outcome: "unknown" };
-    const note = noted.get(placeOfCall(group, place));
+    const note = noted.get(placeOfCall(group, index));
     const isAsked = asked.has(call.id) || remains?.kind === "question" || cause === "declined";
     if (isAsked || (note === "asked" && interrupts.length > 0)) return { ...named, outcome: "asked" };
     const isNew = note === undefined && (cause === "not-started" || notesEachStart);

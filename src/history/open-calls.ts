@@ -14,7 +14,7 @@ export interface UnansweredCall {
   readonly group: Group;
   readonly call: Call;
   /** The call's index among its group's calls. */
-  readonly place: number;
+  readonly index: number;
 }
 
 interface UnansweredCalls {
@@ -35,7 +35,7 @@ export function unansweredCalls(messages: readonly BaseMessage[]): UnansweredCal
   const { paired, madeUp } = surveyOf(messages);
   if (paired === messages.length && madeUp === 0) return { all: [], dangling: [], pending: [] };
   const unanswered = groupMessages(messages, callsOf).groups.map((group) =>
-    group.calls.flatMap((call, place) => (isAnswered(group.results[place]) ? [] : [{ group, call, place }])),
+    group.calls.flatMap((call, index) => (isAnswered(group.results[index]) ? [] : [{ group, call, index }])),
   );
   return {
     all: unanswered.flat(),

@@ -1,3 +1,5 @@
+/** Reads messages in every form in which they are stored or sent. */
+
 import {
   AIMessage,
   BaseMessage,

@@ -19,7 +19,7 @@ import { announce, type Recovery, recover } from "../threads/ended-runs/recover.
 import { isReducedChannel, writeChannel } from "../threads/langgraph/channels.js";
 import { isOwnChannel } from "../threads/langgraph/read-checkpoints.js";
 import { readChannels } from "../threads/langgraph/run-host.js";
-import { isBeforeModel, savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
+import { isBeforeModel, savedCheckpoints } from "../threads/saver/run-checkpoints.js";
 import type { SummaryAttempt } from "../threads/state.js";
 import type { TetherMiddlewareOptions } from "./options.js";
 import {

@@ -27,7 +27,7 @@ import {
   runIdEntry,
 } from "../threads/langgraph/run-host.js";
 import { watchRun } from "../threads/saver/patient-saver.js";
-import { savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
+import { savedCheckpoints } from "../threads/saver/run-checkpoints.js";
 import { type RunOutcome, RunTally } from "../threads/usage.js";
 
 type Config = LangGraphRunnableConfig;

@@ -21,7 +21,7 @@ import { hasInput } from "../threads/ended-runs/sent-again.js";
 import { hasNewInput, sendsCall } from "../threads/langgraph/read-checkpoints.js";
 import { checkpointOfStep } from "../threads/langgraph/run-host.js";
 import { newWords } from "../threads/new-words.js";
-import { savedCheckpoints } from "../threads/saver/watched-checkpoints.js";
+import { savedCheckpoints } from "../threads/saver/run-checkpoints.js";
 
 /** What a run's input says, compared with its thread before it. */
 interface ReadInput {
@@ -61,12 +61,12 @@ export async function readInput(
     const messages = messagesAmong(given);
     const words = newWords(stored, messages).messages;
     const written = words === messages ? [] : wordsToWrite(stored, messages, words, history);
-    const asked = words.findLast(isUserMessage);
+    const userMessage = words.findLast(isUserMessage);
     const isNew = words.some(({ id, type }) => id === undefined || type === "remove");
     const latest = checkpoint.parentConfig && (await checkpoints.read?.(checkpoint.parentConfig));
     if (words.length === 0 || isNew || latest === undefined) return { isSentAgain: false, written };
     const keys = Object.keys(others).filter((key) => others[key] !== undefined);
-    const sent = { input, messages: words, askedId: asked?.id, keys };
+    const sent = { input, messages: words, userMessageId: userMessage?.id, keys };
     return { isSentAgain: await hasInput(sent, stored, latest, checkpoints.read), written };
   }
   return NOTHING_ELSE;
@@ -100,12 +100,12 @@ export async function callsToBegin(
 ): Promise<ReadonlySet<ExaminedCall>> {
   const unstarted = new Set<ExaminedCall>();
   for (const examined of calls) {
-    const { call, group, place, remains, sentAt } = examined;
+    const { call, group, index, remains, sentAt } = examined;
     const page = sentAt === undefined ? undefined : pageOf(config, sentAt);
     if (remains !== undefined || call.kind !== "valid" || page === undefined) continue;
     const tuple = await page.saver.getTuple(page.config);
     if (tuple === undefined || !sendsCall(tuple, call.id)) continue;
-    const { start, wait } = notesOf(tuple, placeOfCall(group, place));
+    const { start, wait } = notesOf(tuple, placeOfCall(group, index));
     if (start <= wait) unstarted.add(examined);
   }
   return unstarted;

@@ -1,3 +1,5 @@
+/** The middleware that protects the threads of LangChain's agents. */
+
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { Command, type LangGraphRunnableConfig } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";

@@ -1,3 +1,5 @@
+/** The state of LangChain's agents with the protected messages. */
+
 import type { BaseMessage } from "@langchain/core/messages";
 import { getConfig, type LangGraphRunnableConfig, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod/v4";

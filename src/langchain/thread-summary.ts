@@ -12,7 +12,7 @@ import { withDefaults } from "../shared/check-settings.js";
 import { windowInThread } from "../threads/asking/help.js";
 import { historyIn, walkBack } from "../threads/ended-runs/leftovers.js";
 import { hasNewInput, nodesToEnter } from "../threads/langgraph/read-checkpoints.js";
-import { startingCheckpoints } from "../threads/saver/watched-checkpoints.js";
+import { startingCheckpoints } from "../threads/saver/run-checkpoints.js";
 import {
   FALLBACK_ATTEMPTS,
   SUMMARY_SETTINGS,

@@ -1,3 +1,5 @@
+/** What a thrown value is, whichever copy of a library threw it. */
+
 import { safely } from "./json.js";
 import { isRecord } from "./values.js";
 

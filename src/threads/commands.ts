@@ -1,3 +1,5 @@
+/** Reads and changes the updates and commands that nodes, tools and clients write. */
+
 import type { BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, isCommand, Send } from "@langchain/langgraph";
 import { coerceMessage } from "../history/read-messages.js";

@@ -1,3 +1,5 @@
+/** Warnings that a process prints once. */
+
 import { forAllCopies } from "../shared/for-all-copies.js";
 
 export const told = forAllCopies("told", () => new Set<string>());

@@ -3,7 +3,7 @@ import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { RunHandle, RunRecord, runHandleOf } from "../../src/agent/run/handle.js";
 import { NO_OWN_STATE } from "../../src/threads/own-state.js";
-import { checkpointsOf } from "../../src/threads/saver/watched-checkpoints.js";
+import { checkpointsOf } from "../../src/threads/saver/run-checkpoints.js";
 import { RunTally } from "../../src/threads/usage.js";
 import { oneNode } from "../support/plain-graph.js";
 import { inThread, user } from "../support/thread.js";

@@ -3,7 +3,7 @@ import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { findLeftovers } from "../../src/threads/ended-runs/leftovers.js";
 import { recover } from "../../src/threads/ended-runs/recover.js";
-import type { WatchedCheckpoints } from "../../src/threads/saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../../src/threads/saver/run-checkpoints.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 
 const batch = ai("a", "1", "2", "3");
@@ -28,7 +28,7 @@ function storedMessages(saved: readonly Saved[]): unknown[] {
 }
 
 /** A chain of checkpoints, the newest first, with the messages that their tasks wrote. */
-function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; reads: string[] } {
+function chain(...saved: readonly Saved[]): { checkpoints: RunCheckpoints; reads: string[] } {
   const reads: string[] = [];
   const tuples = saved.map(({ source, writes }, index): CheckpointTuple => {
     const configOf = (place: number) => ({ configurable: { thread_id: "1", checkpoint_id: String(place) } });
@@ -44,7 +44,7 @@ function chain(...saved: readonly Saved[]): { checkpoints: WatchedCheckpoints; r
       ...(index + 1 < saved.length ? { parentConfig: configOf(index + 1) } : {}),
     };
   });
-  const checkpoints: WatchedCheckpoints = {
+  const checkpoints: RunCheckpoints = {
     begunOn: tuples[0],
     isFork: false,
     saved: undefined,
@@ -65,7 +65,7 @@ const loop = (...writes: unknown[]): Saved => ({ source: "loop", writes });
 const input = (...writes: unknown[]): Saved => ({ source: "input", writes });
 
 /** The contents that are found for the calls without a result. */
-async function harvest(history: readonly BaseMessage[], checkpoints: WatchedCheckpoints) {
+async function harvest(history: readonly BaseMessage[], checkpoints: RunCheckpoints) {
   const leftovers = await findLeftovers({ input: { messages: [] }, checkpoints, isOwnKey: () => false });
   const { calls } = recover(history, { runs: leftovers }, { putsBack: "none", asksAtOnce: true });
   return calls.map(({ remains: one }) =>

@@ -94,14 +94,14 @@ async function leftoversFor(
 
 /** The open group's questions that are still pending, even if the caller has sent results of other calls. */
 export function pendingApprovals(
-  pending: readonly Pick<ExaminedCall, "group" | "place" | "remains">[],
+  pending: readonly Pick<ExaminedCall, "group" | "index" | "remains">[],
 ): ApprovalTask | undefined {
   // Pending calls are always in the open group.
   const head = pending[0]?.group.head;
   const known = head !== undefined && isAIMessage(head) ? toolTasksOf(head) : [];
-  const tasks = pending.flatMap(({ place, remains }) => {
+  const tasks = pending.flatMap(({ index, remains }) => {
     if (remains?.kind !== "question") return [];
-    const task = known[place];
+    const task = known[index];
     return task !== undefined && isAskedCall(task, remains.asked)
       ? [{ ...task, description: remains.asked.description }]
       : [];

@@ -34,7 +34,7 @@ import { lockLost } from "../../threads/saver/thread-lock.js";
 import { boundedStore } from "../../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "../middleware/middleware.js";
 import type { AgentPlan } from "../plan.js";
-import { accessThread, watchThread } from "../run/access.js";
+import { accessOfRun, accessThread } from "../run/access.js";
 import type { RunStart } from "../run/admit.js";
 import { recursionLimitFor } from "../run/budgets.js";
 import { admitUpdates } from "../run/input.js";
@@ -169,14 +169,14 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const given = withPlainCheckpoint(withoutForgedKeys(withBound(options, this.config, run.abort?.signal)));
     this.#assertOwnMemory(given);
     let latestInput = received;
-    const thread = watchThread(this.checkpointer, given, () => idsInInput(latestInput));
-    const { bound, watched } = thread;
+    const thread = accessOfRun(this.checkpointer, given, () => idsInInput(latestInput));
+    const { bound, saver } = thread;
     if (thread.checkpointer !== undefined) this.checkpointer = thread.checkpointer;
     const { streamMode, signal, store } = bound;
     if (this.store !== undefined) this.store = boundedStore(this.store, signal);
     const ownStore = store && boundedStore(store, signal);
     const { concurrentRuns } = plan.settings;
-    const hasInput = () => latestInput == null || watched.checkpoints.saved !== undefined;
+    const hasInput = () => latestInput == null || saver.checkpoints.saved !== undefined;
     const onLost = (cause: unknown) => run.abort?.abort(lockLost(bound, cause, hasInput()));
     const give = (chunk: Chunk): void => {
       if (streamMode === "values") trustMarked(Reflect.get(Object(chunk), "messages"));
@@ -191,8 +191,8 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
         middleware: run.middleware,
         received,
         options: { ...bound, ...(ownStore && { store: ownStore }) },
-        watched,
-        readThread: watched.checkpointer && (() => this.getState(bound)),
+        saver,
+        readThread: saver.checkpointer && (() => this.getState(bound)),
         startEvents: this.#startEvents(bound),
         store: ownStore ?? this.store,
         reader: { ...reader, give },
@@ -245,12 +245,12 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
    */
   override async bulkUpdateState(...[config, supersteps]: Parameters<BaseGraph["bulkUpdateState"]>) {
     const admitted = await admitUpdates(supersteps, this.#shared.plan);
-    const { watched, queued } = accessThread(this.checkpointer, withBound(config, this.config));
+    const { saver, queued } = accessThread(this.checkpointer, withBound(config, this.config));
     const graph = this.copy();
-    if (watched.checkpointer !== undefined) graph.checkpointer = watched.checkpointer;
+    if (saver.checkpointer !== undefined) graph.checkpointer = saver.checkpointer;
     return inQueue(queued, this.#shared.plan.settings, async () => {
       await admitted.assertOwnResults(() => graph.getState(config));
-      const start = isCheckpointNamed(config) ? await watched.checkpoints.read?.(config) : undefined;
+      const start = isCheckpointNamed(config) ? await saver.checkpoints.read?.(config) : undefined;
       const supersteps = start === undefined ? admitted.supersteps : await admitted.inOtherBranch(start);
       return super.bulkUpdateState.call(graph, config, supersteps);
     });

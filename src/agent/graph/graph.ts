@@ -14,7 +14,7 @@ import { withHistoryChannel, withValueUntilNextStep } from "../../threads/langgr
 import { readState } from "../../threads/langgraph/read-checkpoints.js";
 import { isNodeWithoutMemory } from "../../threads/langgraph/run-host.js";
 import { route, superstepOf } from "../../threads/langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../../threads/saver/run-checkpoints.js";
 import { type AgentState, agentStateSchema, publicStateWith } from "../../threads/state.js";
 import { createApproveNode } from "../calls/approve.js";
 import { createToolsNode } from "../calls/call.js";
@@ -154,7 +154,7 @@ function step<Input, NodeConfig extends LangGraphRunnableConfig, Output>(
 }
 
 /** The checkpoints before the run, from the latest one, also if the run begins another branch. */
-function checkpointsBefore({ checkpoints, latest }: RunInputs): WatchedCheckpoints {
+function checkpointsBefore({ checkpoints, latest }: RunInputs): RunCheckpoints {
   return latest === undefined ? checkpoints : { ...checkpoints, begunOn: latest, isFork: false };
 }
 

@@ -14,7 +14,7 @@ import type { Thread } from "./queue.js";
 
 interface ThreadAccess {
   /** The view through which the thread is read and written. */
-  readonly watched: RunSaver;
+  readonly saver: RunSaver;
   /** The thread whose earlier runs and updates it waits for. Undefined: it does not wait. */
   readonly queued: Thread | undefined;
 }
@@ -30,13 +30,13 @@ export function accessThread(
   options: RunnableConfig,
   messageIds: () => readonly string[] = () => [],
 ): ThreadAccess {
-  const saver = isSaver(checkpointer) ? quickSaver(checkpointer) : undefined;
+  const quick = isSaver(checkpointer) ? quickSaver(checkpointer) : undefined;
   const { signal } = options;
   const threadId = threadIdIn(options);
   if (!isSaver(checkpointer) || threadId === undefined || isSubgraphRun(options) || isServedRun(options))
-    return { watched: new RunSaver(saver, { signal }), queued: undefined };
+    return { saver: new RunSaver(quick, { signal }), queued: undefined };
   return {
-    watched: new RunSaver(saver, { signal, guarded: { threadId, messageIds } }),
+    saver: new RunSaver(quick, { signal, guarded: { threadId, messageIds } }),
     queued: { saver: checkpointer, threadId: String(threadId) },
   };
 }
@@ -48,25 +48,25 @@ function threadIdIn({ configurable }: RunnableConfig): string | number | undefin
 
 /**
  * A run's access, and what it can know about its thread. With `checkpointer: true`, a subgraph saves its own memory
- * with its parent's checkpointer. So that one is watched.
+ * with its parent's checkpointer. So that one is wrapped.
  */
-export function watchThread<Options extends RunnableConfig>(
+export function accessOfRun<Options extends RunnableConfig>(
   checkpointer: unknown,
   options: Options,
   messageIds: () => readonly string[],
 ) {
   const inherits = checkpointer === true && isSubgraphRun(options);
   const own = inherits ? inheritedCheckpointer(options) : checkpointer;
-  const { watched, queued } = accessThread(own, options, messageIds);
+  const { saver, queued } = accessThread(own, options, messageIds);
   return {
-    watched,
+    saver,
     queued,
     /** Replaces the graph's checkpointer. Undefined: the graph keeps its own. */
-    checkpointer: inherits ? undefined : watched.checkpointer,
+    checkpointer: inherits ? undefined : saver.checkpointer,
     /** The options to run with. */
     bound:
-      inherits && watched.checkpointer !== undefined
-        ? withInheritedCheckpointer(options, watched.checkpointer)
+      inherits && saver.checkpointer !== undefined
+        ? withInheritedCheckpointer(options, saver.checkpointer)
         : options,
   };
 }

@@ -38,7 +38,7 @@ export interface AgentRun<Chunk> extends RunStart, Pick<RunInputs, "tally"> {
   /** The input as the caller passed it. */
   readonly received: unknown;
   readonly options: RunConfig;
-  readonly watched: RunSaver;
+  readonly saver: RunSaver;
   /** Reads the thread; undefined for a run without a checkpointer. */
   readonly readThread: ReadThread | undefined;
   /** Events about the graph, which the run emits at its start. */
@@ -63,7 +63,7 @@ export interface AdmittedRun<Chunk> extends AgentRun<Chunk>, Omit<RunInputs, "gi
 
 /** Checks the input and the run's settings, and that the run has what its graph needs. */
 export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Chunk>> {
-  const { plan, received, options, readThread, watched } = run;
+  const { plan, received, options, readThread, saver } = run;
   const isSubgraph = isSubgraphRun(options);
   assertCheckpointer(run, isSubgraph);
   const usesArchive = plan.settings.coveredMessages === "archive";
@@ -90,11 +90,11 @@ export async function admit<Chunk>(run: AgentRun<Chunk>): Promise<AdmittedRun<Ch
     ownContext: { ...inherited, ...(await plan.ownContext.read(options.context)) },
     maxConcurrency,
     bag: { metadata: {} },
-    checkpoints: watched.checkpoints,
+    checkpoints: saver.checkpoints,
     ownState: plan.ownState,
     isInTool: runHandleOf(options) !== undefined,
     namesCheckpoint,
-    latest: namesCheckpoint ? await watched.readLatest(options) : undefined,
+    latest: namesCheckpoint ? await saver.readLatest(options) : undefined,
   };
 }
 
@@ -113,26 +113,26 @@ async function readNews(run: AgentRun<unknown>, sent: readonly BaseMessage[]) {
 
 /** The input, whose answer is checked. A parent graph's is passed on. */
 async function readAnswer(run: AgentRun<unknown>, input: unknown, isSubgraph: boolean): Promise<unknown> {
-  const { options, watched } = run;
+  const { options, saver } = run;
   const threadId = threadIdOf(options);
-  if (isSubgraph || watched.checkpointer === undefined || threadId === undefined) return input;
+  if (isSubgraph || saver.checkpointer === undefined || threadId === undefined) return input;
   const checkpointId = options.configurable?.["checkpoint_id"];
-  const { read } = watched.checkpoints;
+  const { read } = saver.checkpoints;
   const [start, isServed] = [await peekStart(run), isServedRun(options)];
   return admitAnswer(input, { threadId, checkpointId, start, read, isServed });
 }
 
 /** The checkpoint that the run begins on. The run itself does not read it again. */
-async function peekStart({ options, watched }: AgentRun<unknown>): Promise<CheckpointTuple | undefined> {
+async function peekStart({ options, saver }: AgentRun<unknown>): Promise<CheckpointTuple | undefined> {
   const { thread_id, checkpoint_id } = { ...options.configurable };
   if (thread_id === undefined) return undefined;
-  return watched.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
+  return saver.peek({ configurable: defined({ thread_id, checkpoint_ns: "", checkpoint_id }) });
 }
 
 /** The messages that the run begins on. */
 async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]> {
   const tuple = await peekStart(run);
-  const history = tuple && (await historyIn(tuple, run.watched.checkpoints));
+  const history = tuple && (await historyIn(tuple, run.saver.checkpoints));
   return Array.isArray(history) ? history : [];
 }
 
@@ -143,22 +143,23 @@ async function readStart(run: AgentRun<unknown>): Promise<readonly BaseMessage[]
 async function isSentAgain(
   run: AgentRun<unknown>,
   input: unknown,
-  { messages, asked }: SentMessages,
+  { messages, userMessage }: SentMessages,
 ): Promise<boolean> {
-  const { plan, options, watched } = run;
+  const { plan, options, saver } = run;
   if (isCheckpointNamed(options)) return false;
-  if (!isRecord(input) || asked === undefined || messages.some(({ id }) => id === undefined)) return false;
+  if (!isRecord(input) || userMessage === undefined || messages.some(({ id }) => id === undefined))
+    return false;
   const tuple = await peekStart(run);
   if (tuple === undefined) return false;
   const isUnfinished = hasTasks(tuple);
   const { channel_values: values } = tuple.checkpoint;
   const keys = givenKeys(input, isKeyOf(plan.ownState));
   const isRead = values["messages"] !== undefined || isUnfinished || keys.length > 0;
-  const history: unknown = isRead && (await historyIn(tuple, watched.checkpoints));
+  const history: unknown = isRead && (await historyIn(tuple, saver.checkpoints));
   if (!Array.isArray(history)) return false;
-  const sent = { input, messages, askedId: asked.id, keys };
+  const sent = { input, messages, userMessageId: userMessage.id, keys };
   const mayGoOn = isUnfinished || history.at(-1)?.type === "ai";
-  return mayGoOn && hasInput(sent, history, tuple, watched.checkpoints.read);
+  return mayGoOn && hasInput(sent, history, tuple, saver.checkpoints.read);
 }
 
 /** @throws InvalidSettingError for a value that is not a positive integer. */
@@ -174,9 +175,9 @@ function readMaxConcurrency({ maxConcurrency = Number.POSITIVE_INFINITY }: RunCo
  *
  * @throws InvalidSettingError if the checkpointer is missing.
  */
-function assertCheckpointer({ plan, options, watched }: AgentRun<unknown>, isSubgraph: boolean): void {
+function assertCheckpointer({ plan, options, saver }: AgentRun<unknown>, isSubgraph: boolean): void {
   const mayBeSupplied = isSubgraph || isServedRun(options);
-  if (mayBeSupplied || watched.checkpointer !== undefined) return;
+  if (mayBeSupplied || saver.checkpointer !== undefined) return;
   if (plan.callPolicy.asksHumans) throw missingCheckpointer();
   if (plan.settings.coveredMessages === "archive") warnOfNoArchive();
 }

@@ -20,7 +20,7 @@ import {
   sentTasks,
   waitingInterrupts,
 } from "../../threads/langgraph/read-checkpoints.js";
-import type { WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../../threads/saver/run-checkpoints.js";
 import { asUnnamed, withoutMark } from "./approval-request.js";
 
 interface AnsweredThread {
@@ -29,7 +29,7 @@ interface AnsweredThread {
   readonly checkpointId: unknown;
   /** The checkpoint that the run begins on. Undefined: there is none. */
   readonly start: CheckpointTuple | undefined;
-  readonly read: WatchedCheckpoints["read"];
+  readonly read: RunCheckpoints["read"];
   /** Whether a client sent the answer to a server. */
   readonly isServed: boolean;
 }
@@ -192,7 +192,7 @@ function asksHere(tuple: CheckpointTuple): boolean {
 /** Whether an unfinished run has this answer. A run that waits for another one has acted on it. */
 async function isSentAgain(
   start: CheckpointTuple,
-  read: WatchedCheckpoints["read"],
+  read: RunCheckpoints["read"],
   forms: readonly Command[],
   isWaiting: boolean,
 ): Promise<boolean> {

@@ -18,7 +18,7 @@ import { readState, type ToolTask } from "../../threads/langgraph/read-checkpoin
 import { runIdEntry } from "../../threads/langgraph/run-host.js";
 import { superstepOf } from "../../threads/langgraph/wrappable-graph.js";
 import { isKeyOf, NO_OWN_STATE, type OwnState } from "../../threads/own-state.js";
-import { checkpointsOf, type WatchedCheckpoints } from "../../threads/saver/watched-checkpoints.js";
+import { checkpointsOf, type RunCheckpoints } from "../../threads/saver/run-checkpoints.js";
 import type { ToolsUpdate } from "../../threads/state.js";
 import { threadIdOf } from "../../threads/stores.js";
 import { RunTally } from "../../threads/usage.js";
@@ -262,7 +262,7 @@ export interface RunInputs {
   readonly bag: RunBag;
   readonly middleware: MiddlewareByKind;
   /** The checkpoint that the run began on, and what it has saved since. */
-  readonly checkpoints: WatchedCheckpoints;
+  readonly checkpoints: RunCheckpoints;
   /** The state's own keys. */
   readonly ownState: OwnState;
   /** Messages that a middleware set. Undefined: the model is asked. */

@@ -33,7 +33,7 @@ export async function runInMiddleware<Chunk>(run: AdmittedRun<Chunk>): Promise<R
 
 /** @returns What the last pass has recorded. */
 async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>): Promise<RunRecord> {
-  const { plan, options, input, isSubgraph, watched } = run;
+  const { plan, options, input, isSubgraph, saver } = run;
   passes.assertGoesOn();
   const hook = agentHook(await middlewareScope(run, passes), {
     stream: run.isStreamed,
@@ -72,7 +72,7 @@ async function runLayers<Chunk>(run: AdmittedRun<Chunk>, passes: Passes<Chunk>):
   if (result === undefined || isSameMessage(result, last)) return record;
   const isAnswer = isAIMessage(result) && callsOf(result).length === 0;
   if (record.interrupts.length > 0 && !isAnswer) throw new MiddlewareError(WAITING);
-  const keepsHistory = watched.checkpointer !== undefined && !isSubgraph;
+  const keepsHistory = saver.checkpointer !== undefined && !isSubgraph;
   return passes.start({
     input: { messages: keepsHistory ? [] : (record.history ?? messages) },
     chosen: run.chosen,

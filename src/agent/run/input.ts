@@ -60,7 +60,7 @@ export interface SentMessages {
   /** The messages in the admitted input. */
   readonly messages: readonly BaseMessage[];
   /** The latest user message, even if a summary has archived it and the input lacks it. */
-  readonly asked: BaseMessage | undefined;
+  readonly userMessage: BaseMessage | undefined;
 }
 
 interface AdmittedInput {
@@ -113,7 +113,7 @@ export async function admitInput(
     ...PLAIN,
     ...read,
     input: left.length < given.length ? withMessages(read.input, left) : read.input,
-    sent: { messages: left, asked: given.findLast(({ type }) => type === "human") },
+    sent: { messages: left, userMessage: given.findLast(({ type }) => type === "human") },
     events,
   };
 }

@@ -39,8 +39,8 @@ export function startPass<Chunk>(
   run: AdmittedRun<Chunk>,
   { input, chosen, options = run.options, given, structuredResponse }: Pass,
 ) {
-  const { plan, watched } = run;
-  watched.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
+  const { plan, saver } = run;
+  saver.restart(savesAtExit(options), isCommand(input) ? input.resume : undefined);
   const handle = new RunHandle({ ...run, input, given, structuredResponse });
   const { record } = handle;
   record.inputEvents.push(...run.events.splice(0));
@@ -63,15 +63,15 @@ async function untilSaved<Chunk>(
   chunks: AsyncGenerator<Chunk>,
   handle: RunHandle,
 ): Promise<void> {
-  const { watched, options, store } = run;
+  const { saver, options, store } = run;
   try {
     try {
       await passOn(run, chunks);
     } finally {
-      await watched.saved();
+      await saver.saved();
       await diaryWritten(options.configurable?.["thread_id"], options.signal);
     }
-    await watched.assertKept();
+    await saver.assertKept();
   } catch (error) {
     // LangGraph's own error names a channel.
     if (handle.inputs.input == null && Reflect.get(Object(error), "name") === "EmptyInputError")
@@ -117,11 +117,11 @@ export function assertRead(reader: Reader<never>): void {
  * thread has their calls, its next run finds the results in the diary.
  */
 async function reportReturned(
-  { watched }: AdmittedRun<unknown>,
+  { saver }: AdmittedRun<unknown>,
   { running }: RunHandle,
   isInThread: boolean,
 ): Promise<void> {
-  const { savedStep = Number.NEGATIVE_INFINITY } = watched.checkpoints;
+  const { savedStep = Number.NEGATIVE_INFINITY } = saver.checkpoints;
   if (running.step === undefined || running.step <= savedStep) return;
   for (const answered of await running.settled()) {
     const { result, values } = lateResultIn(answered);

@@ -37,10 +37,10 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
     asksHuman = record.interrupts.length > 0;
     // A run that only takes over what tasks of the killed one had written has no task of its own.
     if (record.killedTold === undefined) {
-      const killed = await endOfKilledRun(run.watched.checkpoints, usageOfGraph);
+      const killed = await endOfKilledRun(run.saver.checkpoints, usageOfGraph);
       if (killed !== undefined) tell(run, killed, isOpen());
     }
-    outcome = asksHuman || run.watched.isPaused ? "waiting" : "done";
+    outcome = asksHuman || run.saver.isPaused ? "waiting" : "done";
   } catch (error) {
     // A subgraph's question is thrown to its parent.
     asksHuman = interruptsOf(error).length > 0;
@@ -53,8 +53,7 @@ export async function runAgent<Chunk>(given: Omit<AgentRun<Chunk>, "tally">): Pr
     run.tally.finish(outcome, (end) => tell(run, end, isOpen()));
     // LangGraph saves that a run is done, or asks a human.
     const { runId, isStored: hasUsed } = run.tally;
-    if (!asksHuman && run.watched.isPaused)
-      await run.watched.noteEnd({ runId, outcome, hasUsed, settled: [] });
+    if (!asksHuman && run.saver.isPaused) await run.saver.noteEnd({ runId, outcome, hasUsed, settled: [] });
   }
 }
 
@@ -70,7 +69,7 @@ async function execute<Chunk>(run: AgentRun<Chunk>) {
 
 /** Tells it on the channel, and in the run's stream if that is open. */
 function tell<Chunk>(run: AgentRun<Chunk>, end: AgentEvent, isOpen: boolean): void {
-  const { latestId } = run.watched;
+  const { latestId } = run.saver;
   const event = publishEvent(run.options, {
     ...(latestId !== undefined && { checkpointId: latestId }),
     ...end,

@@ -1,3 +1,5 @@
+/** Makes a list of messages sound, outside any graph. */
+
 import type { BaseMessage } from "@langchain/core/messages";
 import { InvalidMessageError } from "../../errors.js";
 import { callsOf } from "../call.js";

@@ -1,3 +1,5 @@
+/** The page with the list of threads. */
+
 import { worthALook } from "../../doctor/finding.js";
 import { amount, count } from "../../shared/text.js";
 import { type ListQuery, THREAD_STATUSES, TRAITS } from "../view/query.js";

@@ -1,3 +1,5 @@
+/** The page of one thread. */
+
 import { quoted } from "../../doctor/command/text.js";
 import { type Finding, type RepairStepKind, worthALook } from "../../doctor/finding.js";
 import { OWN_PATCH } from "../../doctor/shown-state.js";

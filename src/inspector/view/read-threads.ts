@@ -523,7 +523,7 @@ function openCallsOf(thread: StoredThread): number {
   const waits = thread.status === "busy" || thread.status === "interrupted";
   if (waits) return 0;
   const { all } = unansweredCalls(messagesOfList(storedListOf(thread)));
-  return all.filter(({ group, place }) => group.results[place] === undefined).length;
+  return all.filter(({ group, index }) => group.results[index] === undefined).length;
 }
 
 /** What a store itself can select; undefined for part of a text. */

@@ -1,3 +1,5 @@
+/** What a maker says of its clients, hosts and models. */
+
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, AIMessageChunk, BaseMessage } from "@langchain/core/messages";
 import type { AsyncCallerParams } from "@langchain/core/utils/async_caller";

@@ -1,3 +1,5 @@
+/** Makes a model input fit into a limit of tokens. */
+
 import type { BaseMessage } from "@langchain/core/messages";
 import { isAIMessage } from "../../history/call.js";
 import type { InputLength } from "../../history/measure.js";

@@ -1,3 +1,5 @@
+/** Makes a chat model from its name. */
+
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { getEnvironmentVariable } from "@langchain/core/utils/env";
 import { z } from "zod/v4";

@@ -1,3 +1,5 @@
+/** Which dialect a chat model gets: by its client, its host and its name. */
+
 import { forAllCopies } from "../../shared/for-all-copies.js";
 import { isRecord } from "../../shared/values.js";
 import { RESPONSES } from "../contract/author.js";

@@ -1,3 +1,5 @@
+/** The dialects of all makers, by name. */
+
 import { InvalidSettingError } from "../../errors.js";
 import { serverCallId, serverResultId } from "../../history/server-tools.js";
 import { didYouMean } from "../../shared/text.js";

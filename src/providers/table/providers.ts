@@ -1,3 +1,5 @@
+/** The list of all makers. */
+
 import type { Provider } from "../contract/provider.js";
 import { anthropicProvider } from "../makers/anthropic/client.js";
 import { bedrockProvider } from "../makers/bedrock/client.js";

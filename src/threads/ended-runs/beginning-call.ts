@@ -16,7 +16,7 @@ import { emitEvent, type OnRepair } from "../events.js";
 import { hasInterrupt, keptWrites } from "../langgraph/read-checkpoints.js";
 import { isContinuedStep, ownTaskOf, questionsNamedIn } from "../langgraph/run-host.js";
 import { isStepSaved } from "../saver/patient-saver.js";
-import { isPassed } from "../saver/watched-checkpoints.js";
+import { isPassed } from "../saver/run-checkpoints.js";
 import { closeLostCall } from "./started-calls.js";
 
 /** What happens to a call before its tool runs. */

@@ -17,7 +17,7 @@ import {
 import { toJson } from "../../shared/json.js";
 import { addToList, madeOnce } from "../../shared/values.js";
 import { type ToolTask, toolTasksOf } from "../langgraph/read-checkpoints.js";
-import { enterBeforeModel } from "../saver/watched-checkpoints.js";
+import { enterBeforeModel } from "../saver/run-checkpoints.js";
 import type { RecoverableRun } from "./leftovers.js";
 
 /** What was found for a call: its tool's result, or the pending question to a human. */
@@ -34,8 +34,8 @@ function recoverCalls(
   leftovers: readonly RecoverableRun[],
 ): (Remains | undefined)[] {
   const late = new Map(leftovers.flatMap((left) => left.late.map(({ place, result }) => [place, result])));
-  const found = calls.map(({ call, group, place }): Remains | undefined => {
-    const result = late.get(placeOfCall(group, place));
+  const found = calls.map(({ call, group, index }): Remains | undefined => {
+    const result = late.get(placeOfCall(group, index));
     // A client may have replaced the message since.
     return result === undefined || callIdOf(result) !== call.id ? undefined : { kind: "result", result };
   });
@@ -82,9 +82,9 @@ export function examineCalls(
   const unstarted = new Set(leftovers.flatMap((leftover) => leftover.unstarted));
   const cutOff = leftovers.filter(({ nodes }) => endsAfterModel(nodes));
   const unstartedHeads = new Set(cutOff.map((leftover) => leftover.history.findLast(isAIMessage)?.id));
-  const causeOf = ({ call, group, place }: UnansweredCall): PlaceholderCause => {
+  const causeOf = ({ call, group, index }: UnansweredCall): PlaceholderCause => {
     const isUnstarted =
-      unstarted.has(placeOfCall(group, place)) ||
+      unstarted.has(placeOfCall(group, index)) ||
       (group.head.id !== undefined && unstartedHeads.has(group.head.id));
     if (isUnstarted && call.kind !== "invalid") return "not-started";
     const cause = causeInHistory(call, history[group.end]);
@@ -122,9 +122,9 @@ export const endsAfterModel = (nodes: readonly string[]): boolean =>
   nodes.some((name) => AFTER_MODEL.test(name));
 
 /** What closes a call: the result found for it, or a placeholder. */
-export function closingResult({ call, group, place, remains, cause, sentAt }: ExaminedCall): ToolMessage {
+export function closingResult({ call, group, index, remains, cause, sentAt }: ExaminedCall): ToolMessage {
   if (remains?.kind === "result") return markRecoveredResult(remains.result);
-  return createPlaceholder(call, cause, placeOfCall(group, place), sentAt);
+  return createPlaceholder(call, cause, placeOfCall(group, index), sentAt);
 }
 
 /*
@@ -208,8 +208,8 @@ function describe(name: string, args: unknown): string {
 
 function argumentsReader(): (unanswered: UnansweredCall) => unknown {
   const known = new Map<BaseMessage, readonly ToolTask[]>();
-  return ({ group: { head }, place }) => {
+  return ({ group: { head }, index }) => {
     if (!isAIMessage(head)) return undefined;
-    return madeOnce(known, head, () => toolTasksOf(head))[place]?.args;
+    return madeOnce(known, head, () => toolTasksOf(head))[index]?.args;
   };
 }

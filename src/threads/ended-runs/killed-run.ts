@@ -17,14 +17,14 @@ import {
   writesByTask,
 } from "../langgraph/read-checkpoints.js";
 import { savedRunId } from "../langgraph/run-host.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../saver/run-checkpoints.js";
 import { type EndOfRun, RunTally, type RunUsage, runEnd, threadUsageSchema } from "../usage.js";
 import { historyIn, isForked, walkBack } from "./leftovers.js";
 
 /** How an agent's threads tell what a run has used. */
 interface UsageReader {
   /** What the runs since the last told end have used. Undefined: nothing. */
-  readonly read: (untold: Untold, checkpoints: WatchedCheckpoints) => Promise<RunUsage | undefined>;
+  readonly read: (untold: Untold, checkpoints: RunCheckpoints) => Promise<RunUsage | undefined>;
   /** Whether what is noted at a checkpoint tells the end of its latest run. */
   readonly isNoted: (checkpoint: CheckpointTuple, ends: readonly NotedEnd[]) => boolean;
 }
@@ -36,7 +36,7 @@ interface Untold {
 }
 
 /** Whether the end of the run before this one may not have been told. */
-export function mayBeKilled({ begunOn, isFork }: WatchedCheckpoints, reader: UsageReader): boolean {
+export function mayBeKilled({ begunOn, isFork }: RunCheckpoints, reader: UsageReader): boolean {
   return begunOn !== undefined && !isFork && !hasEndedAt(begunOn, reader);
 }
 
@@ -47,7 +47,7 @@ export function mayBeKilled({ begunOn, isFork }: WatchedCheckpoints, reader: Usa
  * @param checkpoints `begunOn` is the latest one.
  */
 export async function endOfKilledRun(
-  checkpoints: WatchedCheckpoints,
+  checkpoints: RunCheckpoints,
   reader: UsageReader,
 ): Promise<(EndOfRun & { readonly checkpointId: string }) | undefined> {
   const { begunOn } = checkpoints;
@@ -66,7 +66,7 @@ export async function endOfKilledRun(
 
 /** Tells it in a task of this run, and notes that it is told. */
 export async function tellKilledRun(
-  checkpoints: WatchedCheckpoints,
+  checkpoints: RunCheckpoints,
   reader: UsageReader,
   config: RunnableConfig,
 ): Promise<void> {
@@ -92,7 +92,7 @@ export async function noteEnd(
 /** Undefined if it is not known where the last told end is. */
 async function findUntold(
   begunOn: CheckpointTuple,
-  checkpoints: WatchedCheckpoints,
+  checkpoints: RunCheckpoints,
   reader: UsageReader,
 ): Promise<Untold | undefined> {
   const since: CheckpointTuple[] = [];
@@ -161,7 +161,7 @@ export const usageOfResponses: UsageReader = {
   },
 };
 
-async function readResponses({ since, told }: Untold, checkpoints: WatchedCheckpoints) {
+async function readResponses({ since, told }: Untold, checkpoints: RunCheckpoints) {
   const [latest] = since;
   const first = since.at(-1);
   if (latest === undefined || first === undefined) return undefined;

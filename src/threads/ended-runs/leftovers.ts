@@ -28,7 +28,7 @@ import {
   writesOfLostRun,
 } from "../langgraph/read-checkpoints.js";
 import { unwrapped } from "../langgraph/swap-channel.js";
-import { parentCheckpoints, type WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import { parentCheckpoints, type RunCheckpoints } from "../saver/run-checkpoints.js";
 import { addUsage, isUsed, NO_USAGE, readTokens, type ThreadUsage, threadUsageSchema } from "../usage.js";
 import { unstartedCalls } from "./started-calls.js";
 
@@ -84,7 +84,7 @@ interface CheckpointStep {
 }
 
 /** Whether the route from START must send the run to `patch`, to look for leftovers. */
-export function mayHaveLeftovers({ begunOn, isFork }: WatchedCheckpoints): boolean {
+export function mayHaveLeftovers({ begunOn, isFork }: RunCheckpoints): boolean {
   if (begunOn === undefined) return false;
   const { results, shown } = diaryOf(begunOn);
   return (
@@ -101,7 +101,7 @@ export function mayHaveLeftovers({ begunOn, isFork }: WatchedCheckpoints): boole
 interface NewRun {
   /** Undefined: it cannot be read. */
   readonly input: unknown;
-  readonly checkpoints: WatchedCheckpoints;
+  readonly checkpoints: RunCheckpoints;
   /** Whether a channel is one of the own keys. */
   readonly isOwnKey: (name: string) => boolean;
   /** Contract: the value that a key has now. It tells which keys were written since, if inputs do not. */
@@ -201,7 +201,7 @@ export function isAddedBetweenRuns(checkpoint: CheckpointTuple): boolean {
  */
 export async function* walkBack(
   latest: CheckpointTuple | undefined,
-  read: WatchedCheckpoints["read"],
+  read: RunCheckpoints["read"],
   { fate = "continued", most = MOST_READ }: { readonly fate?: Fate; readonly most?: number } = {},
 ): AsyncGenerator<CheckpointStep> {
   let step = latest && { checkpoint: latest, child: undefined as CheckpointTuple | undefined, fate };
@@ -239,7 +239,7 @@ export function givenKeys(input: unknown, isOwnKey: (name: string) => boolean): 
  */
 export async function isForked(
   { checkpoint, child }: Pick<CheckpointStep, "checkpoint" | "child">,
-  checkpoints: WatchedCheckpoints,
+  checkpoints: RunCheckpoints,
 ): Promise<boolean> {
   if (child === undefined) return checkpoints.isFork;
   const before = await checkpoints.readBefore?.(child.config);
@@ -250,7 +250,7 @@ export async function isForked(
  * Whether the run continues a branch that began on an earlier checkpoint, and whose runs have all ended before the model
  * had responded.
  */
-export async function continuesFork(checkpoints: WatchedCheckpoints): Promise<boolean> {
+export async function continuesFork(checkpoints: RunCheckpoints): Promise<boolean> {
   const { begunOn, read } = checkpoints;
   if (begunOn === undefined || !isBeforeResponse(begunOn)) return false;
   for await (const step of walkBack(begunOn, read)) {
@@ -275,7 +275,7 @@ function withResultsOnly(left: Leftovers): Leftovers {
  * A checkpoint's stored history. With a delta channel, the checkpoint holds a snapshot or nothing; then the history is
  * rebuilt.
  */
-export async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: WatchedCheckpoints) {
+export async function historyIn({ checkpoint, config }: CheckpointTuple, { readDelta }: RunCheckpoints) {
   const { messages } = checkpoint.channel_values;
   return messages === undefined ? readDelta?.(config) : unwrapped(messages);
 }

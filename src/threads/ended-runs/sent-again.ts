@@ -8,7 +8,7 @@ import { isUserMessage } from "../../history/summary.js";
 import { toJson } from "../../shared/json.js";
 import { isRecord } from "../../shared/values.js";
 import { idsInInput } from "../commands.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../saver/run-checkpoints.js";
 import { walkBack } from "./leftovers.js";
 
 interface SentInput {
@@ -16,7 +16,7 @@ interface SentInput {
   /** The input's messages, each with an id. */
   readonly messages: readonly BaseMessage[];
   /** The id of its latest user message. */
-  readonly askedId: string | undefined;
+  readonly userMessageId: string | undefined;
   /** The other keys that it writes. */
   readonly keys: readonly string[];
 }
@@ -28,10 +28,10 @@ interface SentInput {
  * @param latest The checkpoint with this history.
  */
 export async function hasInput(
-  { input, messages, askedId, keys }: SentInput,
+  { input, messages, userMessageId, keys }: SentInput,
   history: readonly BaseMessage[],
   latest: CheckpointTuple,
-  read: WatchedCheckpoints["read"],
+  read: RunCheckpoints["read"],
 ): Promise<boolean> {
   const known = new Map<unknown, BaseMessage>(history.map((message) => [message.id, message]));
   const isStored = (message: BaseMessage): boolean => {
@@ -47,7 +47,7 @@ export async function hasInput(
     // A client that sends a whole history puts the new message last.
     messages.toReversed().every(isStored) &&
     // Tools write to own keys too.
-    (isSame(latest.checkpoint.channel_values) || isSame(await inputWith(askedId, latest, read)))
+    (isSame(latest.checkpoint.channel_values) || isSame(await inputWith(userMessageId, latest, read)))
   );
 }
 
@@ -55,7 +55,7 @@ export async function hasInput(
 async function inputWith(
   id: string | undefined,
   latest: CheckpointTuple,
-  read: WatchedCheckpoints["read"],
+  read: RunCheckpoints["read"],
 ): Promise<Readonly<Record<string, unknown>>> {
   for await (const { checkpoint } of walkBack(latest, read, SEARCH)) {
     const input: unknown = checkpoint.checkpoint.channel_values[START];

@@ -19,7 +19,7 @@ import { type OnRepair, tellClosedCall } from "../events.js";
 import { hasInterrupt, sentTasks, type ToolTask } from "../langgraph/read-checkpoints.js";
 import { checkpointOfStep, isOutermost, ownTaskOf } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
-import type { WatchedCheckpoints } from "../saver/watched-checkpoints.js";
+import type { RunCheckpoints } from "../saver/run-checkpoints.js";
 
 /**
  * A call's key: the same in every run that starts the call, and different for every other call. A tool passes it to a
@@ -46,7 +46,7 @@ export function isReplaySafe(tool: object | undefined): boolean {
 }
 
 /** Whether this run will note which of the calls that it sends are started. */
-export function notesStarts(config: LangGraphRunnableConfig, { savesAtOnce }: WatchedCheckpoints): boolean {
+export function notesStarts(config: LangGraphRunnableConfig, { savesAtOnce }: RunCheckpoints): boolean {
   return savesAtOnce && isOutermost(config);
 }
 
@@ -66,7 +66,7 @@ export async function startingCall(
   task: ToolTask,
   isSafe: boolean,
   config: LangGraphRunnableConfig,
-  checkpoints: WatchedCheckpoints,
+  checkpoints: RunCheckpoints,
 ): Promise<StartingCall> {
   const step = superstepOf(config);
   const { begunOn, isFork } = checkpoints;
@@ -117,7 +117,7 @@ export function closeLostCall(
  */
 export function unstartedCalls(
   tuple: CheckpointTuple,
-  checkpoints: Pick<WatchedCheckpoints, "read">,
+  checkpoints: Pick<RunCheckpoints, "read">,
 ): Promise<readonly string[]> {
   return madeOnce(known, tuple, () => findUnstarted(tuple, checkpoints));
 }
@@ -127,7 +127,7 @@ const known = new WeakMap<CheckpointTuple, Promise<readonly string[]>>();
 
 async function findUnstarted(
   tuple: CheckpointTuple,
-  { read }: Pick<WatchedCheckpoints, "read">,
+  { read }: Pick<RunCheckpoints, "read">,
 ): Promise<readonly string[]> {
   const unnoted = (of: CheckpointTuple) => {
     const { notes } = diaryOf(of);

@@ -1,3 +1,5 @@
+/** Errors that LangChain's agents pass on as they are. */
+
 import { isRecord } from "../../shared/values.js";
 
 /** The field of LangGraph's signals, such as interrupts. Not exported. */

@@ -1,3 +1,5 @@
+/** Memories of graphs inside tools and tasks, apart from one another. */
+
 import { setImmediate as yieldToEvents } from "node:timers/promises";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph";

@@ -1,3 +1,5 @@
+/** Tools whose results are waited for, although LangChain abandons them. */
+
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod/v4";
@@ -11,7 +13,8 @@ const WRAPPER = String(tool(() => "", { name: "sample", schema: z.object({}) }).
  *
  * LangChain's `tool`, up to `@langchain/core` 1.4.0 at least, abandons a function as soon as its config's signal aborts,
  * and drops what the function then returns. It looks for the signal in the config that it gets, but completes the
- * function's config from the asynchronous context. So the signal is only in that context. A tool that was made another way is returned as it is.
+ * function's config from the asynchronous context. So the signal is only in that context. A tool that was made another
+ * way is returned as it is.
  */
 export function patientTool<Tool extends object>(given: Tool): Tool {
   const call: unknown = Reflect.get(given, "_call");

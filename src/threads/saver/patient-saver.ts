@@ -27,7 +27,7 @@ import {
   namespaceOfGraph,
 } from "../langgraph/run-host.js";
 import { LONGEST_WAIT, PendingWrites } from "./pending-writes.js";
-import { isPassed } from "./watched-checkpoints.js";
+import { isPassed } from "./run-checkpoints.js";
 
 /** What is known of the writes to one namespace of a thread. */
 interface Thread {

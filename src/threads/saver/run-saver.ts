@@ -4,7 +4,7 @@
  * 1. A saver that does not answer is abandoned: `boundedSaver`.
  * 2. No two runs use the same channel version: `versionsOfOneRun`.
  * 3. A checkpoint is saved only after the latest one that the run knows: `guardHead`.
- * 4. What the run began on and what it saved are remembered: `WatchedCheckpoints`.
+ * 4. What the run began on and what it saved are remembered: `RunCheckpoints`.
  * 5. After a failed write nothing is saved, and after the run's end only diary entries: `RunSaver`.
  */
 
@@ -19,12 +19,7 @@ import { isCheckpointNamed } from "../langgraph/run-host.js";
 import { boundedSaver } from "./bounded-saver.js";
 import { type GuardedHead, type GuardedThread, guardHead } from "./guard-head.js";
 import { PendingWrites } from "./pending-writes.js";
-import {
-  checkpointsOf,
-  isPassed,
-  type WatchedCheckpoints,
-  type WriteIntoDiary,
-} from "./watched-checkpoints.js";
+import { checkpointsOf, isPassed, type RunCheckpoints, type WriteIntoDiary } from "./run-checkpoints.js";
 
 type DeltaOptions = Parameters<BaseCheckpointSaver["getDeltaChannelHistory"]>[0];
 type DeltaHistory = ReturnType<BaseCheckpointSaver["getDeltaChannelHistory"]>;
@@ -40,7 +35,7 @@ interface RunAccess {
 /** The view of a checkpointer for one run, in the run's order: it begins, continues, and ends. */
 export class RunSaver<Saver extends BaseCheckpointSaver | undefined = BaseCheckpointSaver | undefined> {
   /** What the run can know about its thread. */
-  readonly checkpoints: WatchedCheckpoints;
+  readonly checkpoints: RunCheckpoints;
   /** Replaces the original checkpointer. Undefined: the run is not saved. */
   readonly checkpointer: Saver;
   readonly #signal: AbortSignal | undefined;

@@ -1,3 +1,5 @@
+/** LangGraph's form of stored values, read and written in less time. */
+
 import { MemorySaver, Send } from "@langchain/langgraph";
 import { InvalidSettingError } from "../../errors.js";
 import { safely } from "../../shared/json.js";

@@ -17,7 +17,7 @@ import { hasMethods, isRecord } from "../../shared/values.js";
 import { historyIn } from "../ended-runs/leftovers.js";
 import { isSaver } from "../langgraph/replace-methods.js";
 import { soundSaver } from "../langgraph/sound-saver.js";
-import { checkpointsOf } from "../saver/watched-checkpoints.js";
+import { checkpointsOf } from "../saver/run-checkpoints.js";
 
 /**
  * What reads a thread's states: a compiled graph, a `RemoteGraph`, or an agent from `createAgent`. A checkpointer also

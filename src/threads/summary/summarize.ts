@@ -36,11 +36,7 @@ import { historyIn } from "../ended-runs/leftovers.js";
 import { emitEvent, withAgentType } from "../events.js";
 import { checkpointOfStep, isOutermost } from "../langgraph/run-host.js";
 import { superstepOf } from "../langgraph/wrappable-graph.js";
-import {
-  savedCheckpoints,
-  startingCheckpoints,
-  type WatchedCheckpoints,
-} from "../saver/watched-checkpoints.js";
+import { type RunCheckpoints, savedCheckpoints, startingCheckpoints } from "../saver/run-checkpoints.js";
 import { budgetOf, type SummaryLanguage } from "../shared-settings.js";
 import { type AgentState, type AgentUpdate, turnOf } from "../state.js";
 import { createUsageCounter, NO_USAGE, type RunTally, type RunUsage } from "../usage.js";
@@ -65,7 +61,7 @@ interface SummaryRequest {
   readonly maxStreamFallbackAttempts: number;
   readonly coveredMessages: Coverage["kind"];
   /** What the run knows about its thread. Undefined: what its checkpointer tells. */
-  readonly checkpoints?: WatchedCheckpoints | undefined;
+  readonly checkpoints?: RunCheckpoints | undefined;
   /** Contract: makes the model that writes the summary. */
   readonly resolveModel: () => Promise<BaseChatModel>;
   /** Undefined: the model gets a transcript. */
@@ -168,7 +164,7 @@ function firstPart(plan: SummaryPlan, most: number): SummaryPlan {
 async function checkpointWith(
   messages: readonly BaseMessage[],
   config: LangGraphRunnableConfig,
-  known: WatchedCheckpoints | undefined,
+  known: RunCheckpoints | undefined,
 ): Promise<string | undefined> {
   try {
     const step = superstepOf(config);

@@ -1,3 +1,5 @@
+/** Anthropic's clients. */
+
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessageChunk, type BaseMessage, SystemMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk } from "@langchain/core/outputs";

@@ -1,3 +1,5 @@
+/** Bedrock's clients. */
+
 import { textIn } from "../../../shared/values.js";
 import { byLangChain, type Provider } from "../../contract/provider.js";
 

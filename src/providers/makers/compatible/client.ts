@@ -1,3 +1,5 @@
+/** Clients and hosts with OpenAI's protocol whose makers have no folder of their own. */
+
 import { RENAMED_REASONING } from "../../contract/host-fields.js";
 import { byLangChain, type Provider } from "../../contract/provider.js";
 

@@ -1,3 +1,5 @@
+/** DeepSeek's clients. */
+
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { importOptional } from "../../../shared/import-optional.js";
 import type { ModelFields, Provider } from "../../contract/provider.js";

@@ -1,3 +1,5 @@
+/** Mistral's clients. */
+
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AsyncCaller } from "@langchain/core/utils/async_caller";
 import { importOptional } from "../../../shared/import-optional.js";

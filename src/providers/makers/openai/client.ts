@@ -1,3 +1,5 @@
+/** OpenAI's clients. */
+
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessageChunk, BaseMessage, MessageContent } from "@langchain/core/messages";
 import { copyMessage } from "../../../history/message.js";

@@ -19,7 +19,7 @@ import {
   saveResumeValue,
   waitingInterrupts,
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
-import { isBeforeModel, savedCheckpoints } from "../../../../src/threads/saver/watched-checkpoints.js";
+import { isBeforeModel, savedCheckpoints } from "../../../../src/threads/saver/run-checkpoints.js";
 import { human } from "../../../support/make-messages.js";
 import { FunctionModel } from "../../../support/models.js";
 import { oneNode } from "../../../support/plain-graph.js";

@@ -10,7 +10,7 @@ import { inheritedCheckpointer, latestOf, ownThreadOf, parentOf } from "../langg
 import { soundSaver } from "../langgraph/sound-saver.js";
 
 /** What a run can know about its thread besides the state. */
-export interface WatchedCheckpoints {
+export interface RunCheckpoints {
   /** The checkpoint that the run began on, with the task writes of an unfinished run. */
   begunOn: CheckpointTuple | undefined;
   /** Whether the thread had gone on after `begunOn`, so that the run began another branch. */
@@ -42,7 +42,7 @@ export type WriteIntoDiary = (entry: Entry, count: number) => Promise<void>;
 export function checkpointsOf(
   saver: BaseCheckpointSaver | undefined,
   begunOn?: CheckpointTuple,
-): WatchedCheckpoints {
+): RunCheckpoints {
   return {
     begunOn,
     isFork: false,
@@ -87,7 +87,7 @@ export async function isPassed(
 export async function savedCheckpoints(
   config: RunnableConfig,
   checkpoint_id?: string,
-): Promise<WatchedCheckpoints | undefined> {
+): Promise<RunCheckpoints | undefined> {
   const own = ownThreadOf(config);
   if (own === undefined) return undefined;
   await diaryWritten(own.place.thread_id, config.signal);
@@ -99,7 +99,7 @@ export async function savedCheckpoints(
  * The same for the checkpoint that the run began on: the one that its caller named, or else the latest. LangGraph
  * copies the name to all tasks' metadata.
  */
-export async function startingCheckpoints(config: RunnableConfig): Promise<WatchedCheckpoints | undefined> {
+export async function startingCheckpoints(config: RunnableConfig): Promise<RunCheckpoints | undefined> {
   const named = textIn(getConfig()?.metadata, "checkpoint_id");
   const own = named === undefined ? undefined : await savedCheckpoints(config, named);
   return own?.begunOn === undefined ? savedCheckpoints(config) : own;
