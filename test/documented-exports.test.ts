@@ -8,13 +8,12 @@ import { describe, expect, it } from "vitest";
 import { readExports } from "../scripts/api-docs/read-exports.js";
 import { API_PAGE, renderApiPage } from "../scripts/api-docs/render-api-page.js";
 import { HELP } from "../scripts/write-settings-table/settings-documents.js";
-import { SETTINGS } from "../src/agent/settings/settings.js";
 import * as doctor from "../src/doctor.js";
 import * as history from "../src/history.js";
 import * as index from "../src/index.js";
 import * as inspector from "../src/inspector.js";
 import * as langchain from "../src/langchain.js";
-import type { Setting } from "../src/shared/check-settings.js";
+import { SETTINGS, type Setting } from "./support/internals.js";
 
 const SOURCE = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 const DOOR = resolve(SOURCE, "index.ts");

@@ -1,12 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { HELP } from "../../scripts/write-settings-table/settings-documents.js";
-import {
-  checkAllowedSettings,
-  readRunContext,
-  runContextSchema,
-} from "../../src/agent/settings/run-context.js";
-import { resolveSettings } from "../../src/agent/settings/settings.js";
+import { checkAllowedSettings, readRunContext } from "../../src/agent/settings/run-context.js";
+import { resolveSettings, runContextSchema } from "../support/internals.js";
 
 const PER_RUN = [
   "model",

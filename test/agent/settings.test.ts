@@ -10,8 +10,8 @@ import {
   withSettings,
 } from "../../scripts/write-settings-table/settings-documents.js";
 import { SERVED_DEFAULTS } from "../../server/settings.js";
-import { resolveSettings, SETTINGS, type SettingName } from "../../src/agent/settings/settings.js";
-import { type Setting, variableOf } from "../../src/shared/check-settings.js";
+import { variableOf } from "../../src/shared/check-settings.js";
+import { resolveSettings, SETTINGS, type Setting, type SettingName } from "../support/internals.js";
 
 const ROOT = resolve(fileURLToPath(import.meta.url), "../../..");
 const read = (path: string) => readFileSync(resolve(ROOT, path), "utf8");

@@ -5,10 +5,11 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { planAgent } from "../../src/agent/plan.js";
 import { settingsInRun } from "../../src/agent/settings/run-context.js";
-import { resolveSettings, type SettingsOptions } from "../../src/agent/settings/settings.js";
+import type { SettingsOptions } from "../../src/agent/settings/settings.js";
 import { createModel, type RunContext } from "../../src/index.js";
 import { learnWindow } from "../../src/providers/failure/overflow.js";
 import { summaryPolicy } from "../../src/threads/shared-settings.js";
+import { resolveSettings } from "../support/internals.js";
 
 const withProfile = (profile: unknown) => ({ profile }) as unknown as BaseChatModel;
 

@@ -6,11 +6,10 @@ import { Annotation, MemorySaver, START, StateGraph, StateSchema } from "@langch
 import { ClearToolUsesEdit, contextEditingMiddleware, createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import * as index from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { dialectOf } from "../../src/providers/table/dialect-of.js";
 import { deferred } from "../support/deferred.js";
+import { dialectOf, reduceMessages } from "../support/internals.js";
 import { calls } from "../support/models.js";
 import { second } from "../support/second-copy.js";
 import { strictViolations } from "../support/strict-check.js";

@@ -14,7 +14,6 @@ import { tool } from "@langchain/core/tools";
 import { Annotation, Command, MemorySaver, START, StateGraph } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { repairHistory } from "../../src/history.js";
 import {
   chatMiddleware,
@@ -22,6 +21,7 @@ import {
   type MessageSerializer,
   messageSerializer,
 } from "../../src/index.js";
+import { reduceMessages } from "../support/internals.js";
 import { human } from "../support/make-messages.js";
 import { startModelServer } from "../support/model-server.js";
 import { calls } from "../support/models.js";

@@ -3,12 +3,10 @@
 import { subscribe } from "node:diagnostics_channel";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { nextHistoryOf } from "../../src/doctor/next-history.js";
 import { createGraphStore } from "../../src/doctor.js";
 import { createAgentGraph } from "../../src/index.js";
 import { deferred } from "../../src/shared/waiting.js";
-import { diaryWritten } from "../../src/threads/diary.js";
-import { EVENT_CHANNEL } from "../../src/threads/events.js";
+import { diaryWritten, EVENT_CHANNEL, nextHistoryOf } from "../support/internals.js";
 import { abortRun } from "../support/test-tools.js";
 import { inThread, pairedMessagesOf, script, user } from "../support/thread.js";
 import { createProbe } from "../support/tools.js";

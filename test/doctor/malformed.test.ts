@@ -9,10 +9,10 @@ import {
   planRepair,
   type ReceiptEntry,
 } from "../../src/doctor.js";
-import { unwrapped } from "../../src/threads/langgraph/swap-channel.js";
 import { AGENT_NAMES, type AgentName, createDeployedAgent } from "../support/deployment/agents.js";
 import { driveLocally } from "../support/deployment/driver.js";
 import { asJson } from "../support/deployment/stored-deployment.js";
+import { unwrapped } from "../support/internals.js";
 import { mortalSaver } from "../support/mortal-saver.js";
 import { expectWarnings, OLD_PACKAGES } from "../support/test-tools.js";
 import { undone } from "./repair.js";

@@ -6,10 +6,10 @@ import {
 } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { errorText, threadOfList } from "../../src/doctor/thread-store.js";
+import { errorText } from "../../src/doctor/thread-store.js";
 import { diagnoseThread, explain, planRepair, type StoredThread } from "../../src/doctor.js";
 import { InvalidMessageError, repairHistory } from "../../src/index.js";
-import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
+import { DIALECT_NAMES, threadOfList } from "../support/internals.js";
 import { ai, human, messagesIn, result } from "../support/make-messages.js";
 import { codesOf } from "./repair.js";
 

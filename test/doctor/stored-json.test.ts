@@ -22,10 +22,9 @@ import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { pinMessages } from "../../src/doctor/stored-json.js";
 import { hashList, toStoredJson } from "../../src/doctor/thread-store.js";
 import { createGraphStore, diagnoseThread, planRepair } from "../../src/doctor.js";
-import { pairedMessagesDeltaReducer } from "../../src/threads/langgraph/channels.js";
+import { pairedMessagesDeltaReducer, pinMessages } from "../support/internals.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { inThread } from "../support/thread.js";
 

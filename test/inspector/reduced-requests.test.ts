@@ -6,10 +6,9 @@ import { MemorySaver } from "@langchain/langgraph";
 import { expect, it } from "vitest";
 import { z } from "zod";
 import { createGraphStore, explain } from "../../src/doctor.js";
-import { coerceMessage } from "../../src/history/read-messages.js";
 import { createAgentGraph } from "../../src/index.js";
 import { createInspector } from "../../src/inspector.js";
-import { identityOf } from "../../src/providers/table/dialect-of.js";
+import { coerceMessage, identityOf } from "../support/internals.js";
 import { type Answer, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";
 

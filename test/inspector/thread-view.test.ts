@@ -2,8 +2,6 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { reportOn } from "../../src/doctor/findings.js";
-import { nextHistoryOf } from "../../src/doctor/next-history.js";
-import { threadOfList } from "../../src/doctor/thread-store.js";
 import type { EndedRun, StoredThread } from "../../src/doctor.js";
 import { explainInput } from "../../src/index.js";
 import { viewMessage } from "../../src/inspector/view/message-view.js";
@@ -11,8 +9,8 @@ import { formOf, type RequestForm } from "../../src/inspector/view/request.js";
 import { rowsOf } from "../../src/inspector/view/rows.js";
 import { type ShownStep, stepOf, withBranches } from "../../src/inspector/view/steps.js";
 import { type ThreadView, viewThread } from "../../src/inspector/view/thread-view.js";
-import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { DIALECT_NAMES, nextHistoryOf, threadOfList } from "../support/internals.js";
 import { ai, human, messagesIn, summary, system } from "../support/make-messages.js";
 import { runs } from "../support/test-tools.js";
 

@@ -3,9 +3,8 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { createMiddleware } from "langchain";
 import { expect, it } from "vitest";
-import { isKnownHistory } from "../../src/history/reducer/normalize-history.js";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { isKnownHistory, reduceMessages } from "../support/internals.js";
 import { calls, FunctionModel } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { expectWarnings } from "../support/test-tools.js";

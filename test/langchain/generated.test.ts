@@ -2,10 +2,10 @@
 
 import type { BaseMessage } from "@langchain/core/messages";
 import { expect } from "vitest";
-import { copyMessage } from "../../src/history/message.js";
 import { readFullHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
 import { buildForeign, foreignHistories } from "../support/dialect-arbitraries.js";
+import { copyMessage } from "../support/internals.js";
 import { calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openAgent } from "../support/open-thread.js";
 import { expectWarnings, law, OLD_PACKAGES } from "../support/test-tools.js";

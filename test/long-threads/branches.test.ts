@@ -4,12 +4,10 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
-import { isPlaceholder } from "../../src/history/result.js";
-import { archiveOf } from "../../src/history/summary.js";
 import { createAgentGraph, type MissingMessages, readFullHistory } from "../../src/index.js";
 import { tetherMiddleware, tetherState } from "../../src/langchain.js";
-import { UPDATES_BETWEEN_SNAPSHOTS } from "../../src/threads/langgraph/channels.js";
 import { copyThread } from "../support/copy-thread.js";
+import { archiveOf, isPlaceholder, UPDATES_BETWEEN_SNAPSHOTS } from "../support/internals.js";
 import { callingOnce, FunctionModel, shortSummariser } from "../support/models.js";
 import type { AnyAgent } from "../support/open-thread.js";
 import { inThread, messagesOf } from "../support/thread.js";

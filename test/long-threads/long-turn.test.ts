@@ -3,9 +3,8 @@
 import { AIMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { coverageOf } from "../../src/history/summary.js";
-import { countToolTokens } from "../../src/threads/shared-settings.js";
 import { createLookGraph, look, lookUp } from "../support/create-look-graph.js";
+import { countToolTokens, coverageOf } from "../support/internals.js";
 import { textOf } from "../support/long-histories.js";
 import { type Answer, FunctionModel, shortSummariser } from "../support/models.js";
 import { realCount, withRealUsage } from "../support/real-counts.js";

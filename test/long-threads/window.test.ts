@@ -5,7 +5,6 @@ import { MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { isUserMessage } from "../../src/history/summary.js";
 import {
   type AgentGraphOptions,
   chatMiddleware,
@@ -13,6 +12,7 @@ import {
   type RunContext,
 } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
+import { isUserMessage } from "../support/internals.js";
 import { humanOf, textOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { type Answer, calls, FunctionModel, shortSummariser } from "../support/models.js";
 import { openThread } from "../support/open-thread.js";

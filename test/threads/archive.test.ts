@@ -7,12 +7,16 @@ import {
 } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { describe, expect, it } from "vitest";
-import { callsOf } from "../../src/history/call.js";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import { archiveOf, coverageOf, createSummary } from "../../src/history/summary.js";
-import { visibleHistory } from "../../src/history/visible-history.js";
 import { type MissingMessages, readFullHistory, restoreCovered } from "../../src/index.js";
 import { nested } from "../support/foreign-values.js";
+import {
+  archiveOf,
+  callsOf,
+  coverageOf,
+  createSummary,
+  reduceMessages,
+  visibleHistory,
+} from "../support/internals.js";
 import { humanOf, turnsOf } from "../support/long-histories.js";
 import {
   ai,

@@ -2,8 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import { type CheckpointTuple, emptyCheckpoint } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { findLeftovers } from "../../src/threads/ended-runs/leftovers.js";
-import { recover } from "../../src/threads/ended-runs/recover.js";
 import type { RunCheckpoints } from "../../src/threads/saver/run-checkpoints.js";
+import { recover } from "../support/internals.js";
 import { ai, human, placeholder } from "../support/make-messages.js";
 
 const batch = ai("a", "1", "2", "3");

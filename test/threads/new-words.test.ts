@@ -2,8 +2,8 @@
 
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
-import { createSummary } from "../../src/history/summary.js";
 import { newWords } from "../../src/threads/new-words.js";
+import { createSummary } from "../support/internals.js";
 
 const human = (content: string, id: string) => new HumanMessage({ content, id });
 

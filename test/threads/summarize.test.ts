@@ -1,11 +1,14 @@
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { reduceMessages } from "../../src/history/reducer/reduce-messages.js";
-import { coverageOf } from "../../src/history/summary.js";
-import { countTextTokens } from "../../src/history/text-tokens.js";
 import { SUMMARY_LANGUAGES } from "../../src/threads/shared-settings.js";
-import { shouldSummarize, summaryWording } from "../../src/threads/summary/summarize.js";
 import { turns } from "../support/async.js";
+import {
+  countTextTokens,
+  coverageOf,
+  reduceMessages,
+  shouldSummarize,
+  summaryWording,
+} from "../support/internals.js";
 import { humanOf, policyOf, squeeze, stepOf, tokensOf, turnsOf } from "../support/long-histories.js";
 import { ai, human, result } from "../support/make-messages.js";
 import { type Answer, FunctionModel, shortSummariser } from "../support/models.js";

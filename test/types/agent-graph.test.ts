@@ -5,7 +5,6 @@ import type { StreamEvent } from "@langchain/core/tracers/log_stream";
 import { Command, type Interrupt, MemorySaver } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import type { z } from "zod";
-import type { runContextSchema } from "../../src/agent/settings/run-context.js";
 import {
   type AgentEvent,
   type AgentGraph,
@@ -13,6 +12,7 @@ import {
   type OwnChunk,
   type RunContext,
 } from "../../src/index.js";
+import type { runContextSchema } from "../support/internals.js";
 import { createProbe } from "../support/tools.js";
 
 const options = { model: "offline:", tools: [createProbe().fast], requireApproval: ["fast"] };

@@ -4,7 +4,6 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { BaseCheckpointSaver, BaseStore } from "@langchain/langgraph";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import { resolveSettings, type SettingName } from "../../src/agent/settings/settings.js";
 import type {
   AgentGraphOptions,
   CreateModel,
@@ -13,7 +12,7 @@ import type {
   RunContext,
   ToolChoice,
 } from "../../src/index.js";
-import type { ProviderTool } from "../../src/providers/contract/provider.js";
+import { type ProviderTool, resolveSettings, type SettingName } from "../support/internals.js";
 
 type Given<Name extends keyof AgentGraphOptions> = Exclude<AgentGraphOptions[Name], undefined>;
 

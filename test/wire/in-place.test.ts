@@ -10,7 +10,7 @@ import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
-import { identityOf } from "../../src/providers/table/dialect-of.js";
+import { identityOf } from "../support/internals.js";
 import { leadRequests, stopAtEnd } from "../support/test-tools.js";
 import { call, calls, PICTURE, result, says, system, user } from "../support/wire-messages.js";
 import { CLIENTS } from "./unchanged/clients.js";

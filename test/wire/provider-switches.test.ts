@@ -4,14 +4,13 @@ import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/mess
 import { ChatDeepSeek } from "@langchain/deepseek";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { threadOfList } from "../../src/doctor/thread-store.js";
 import { planRepair } from "../../src/doctor.js";
 import { repairHistory } from "../../src/history.js";
 import { toModelInput, validateHistory } from "../../src/index.js";
 import { COMMON } from "../../src/providers/contract/dialect.js";
-import { DIALECTS } from "../../src/providers/table/dialects.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
 import { buildForeign, foreignHistories, hasUnknown } from "../support/dialect-arbitraries.js";
+import { DIALECTS, threadOfList } from "../support/internals.js";
 import {
   type CallFields,
   callsOf,

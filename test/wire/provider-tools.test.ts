@@ -9,8 +9,8 @@ import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messa
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, toModelInput, validateHistory } from "../../src/index.js";
-import type { ProviderTool } from "../../src/providers/contract/provider.js";
 import { anthropicAt, clientOf, geminiAt, openAIAt, responsesAt } from "../support/clients.js";
+import type { ProviderTool } from "../support/internals.js";
 import { checkAnthropic } from "../support/strict-provider/check-anthropic.js";
 import { checkGemini } from "../support/strict-provider/check-gemini.js";
 import { checkResponses } from "../support/strict-provider/check-responses.js";

@@ -9,8 +9,6 @@ import { ChatDeepSeek } from "@langchain/deepseek";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it, vi } from "vitest";
 import { createAgentGraph, ModelError, validateHistory } from "../../src/index.js";
-import { toModelError } from "../../src/providers/failure/model-failure.js";
-import { DIALECT_NAMES } from "../../src/providers/table/dialects.js";
 import { allOf } from "../support/async.js";
 import { createLook } from "../support/chain-script.js";
 import {
@@ -22,6 +20,7 @@ import {
   openAIAt,
   PROVIDERS,
 } from "../support/clients.js";
+import { DIALECT_NAMES, toModelError } from "../support/internals.js";
 import { listen } from "../support/listen.js";
 import {
   ANSWER,

@@ -3,7 +3,6 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { isUserMessage } from "../../src/history/summary.js";
 import {
   createAgentGraph,
   type DialectName,
@@ -12,6 +11,7 @@ import {
   validateHistory,
 } from "../../src/index.js";
 import { clientOf, PROVIDERS } from "../support/clients.js";
+import { isUserMessage } from "../support/internals.js";
 import { type ClientRun, openAgent, openThread } from "../support/open-thread.js";
 import {
   ANSWER,

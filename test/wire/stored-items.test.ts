@@ -10,8 +10,8 @@ import {
 } from "@langchain/core/messages";
 import { describe, expect, it } from "vitest";
 import { toModelInput, validateHistory } from "../../src/index.js";
-import { faultOf } from "../../src/providers/response/verdict.js";
 import { clientOf } from "../support/clients.js";
+import { faultOf } from "../support/internals.js";
 import { ANSWER, startStrictProvider } from "../support/strict-provider/start-strict-provider.js";
 import { stopAtEnd } from "../support/test-tools.js";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGraphStore } from "../../../src/doctor.js";
-import { serveInspector } from "../../../src/inspector/serve.js";
+import { serveInspector } from "../../support/internals.js";
 import { accessibilityFaults, BROWSER, NEEDS_BROWSER, openBrowser } from "../../support/open-browser.js";
 import { OLD_PACKAGES, passOverWarnings } from "../../support/test-tools.js";
 import { brokenThreads } from "./broken-threads.js";

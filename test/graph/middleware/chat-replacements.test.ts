@@ -3,10 +3,9 @@
 import { SystemMessage } from "@langchain/core/messages";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ChatContext, functionMiddleware, validateHistory } from "../../../src/index.js";
-import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
-import { rememberDialect } from "../../../src/providers/table/dialect-of.js";
 import { agentThread, type ThreadOptions } from "../../support/agent-thread.js";
 import { openAIAt } from "../../support/clients.js";
+import { OfflineChatModel, rememberDialect } from "../../support/internals.js";
 import { beforeNext, type Change, set } from "../../support/middleware.js";
 import { startModelServer } from "../../support/model-server.js";
 import { calls, FunctionModel } from "../../support/models.js";

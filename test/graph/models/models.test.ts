@@ -19,8 +19,8 @@ import {
   PairedMessagesValue,
 } from "../../../src/index.js";
 import { tetherMiddleware } from "../../../src/langchain.js";
-import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
 import { openAIAt } from "../../support/clients.js";
+import { OfflineChatModel } from "../../support/internals.js";
 import { lines } from "../../support/lines.js";
 import { removal } from "../../support/make-messages.js";
 import { type ModelServer, startModelServer } from "../../support/model-server.js";

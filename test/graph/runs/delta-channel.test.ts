@@ -6,9 +6,9 @@ import { type CheckpointTuple, Command, MemorySaver } from "@langchain/langgraph
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { createAgentGraph } from "../../../src/index.js";
-import { UPDATES_BETWEEN_SNAPSHOTS } from "../../../src/threads/langgraph/channels.js";
 import { allOf } from "../../support/async.js";
 import { DURABILITIES } from "../../support/crashing-thread.js";
+import { UPDATES_BETWEEN_SNAPSHOTS } from "../../support/internals.js";
 import { lines } from "../../support/lines.js";
 import { calls, FunctionModel } from "../../support/models.js";
 import { mortalSaver, SAVERS } from "../../support/mortal-saver.js";

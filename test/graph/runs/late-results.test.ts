@@ -7,18 +7,20 @@ import type { ToolRuntime } from "@langchain/core/tools";
 import { Command, InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod/v4";
-import { callsOf } from "../../../src/history/call.js";
 import { coverPlan } from "../../../src/history/plan-summary.js";
-import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
-import { createPlaceholder } from "../../../src/history/result.js";
-import { createSummary } from "../../../src/history/summary.js";
-import { visibleHistory } from "../../../src/history/visible-history.js";
 import { type AgentEvent, createAgentGraph, functionMiddleware } from "../../../src/index.js";
-import { diaryWritten } from "../../../src/threads/diary.js";
 import { findLateResults } from "../../../src/threads/ended-runs/late-results.js";
-import { recover } from "../../../src/threads/ended-runs/recover.js";
-import { EVENT_CHANNEL } from "../../../src/threads/events.js";
 import { turns } from "../../support/async.js";
+import {
+  callsOf,
+  createPlaceholder,
+  createSummary,
+  diaryWritten,
+  EVENT_CHANNEL,
+  recover,
+  reduceMessages,
+  visibleHistory,
+} from "../../support/internals.js";
 import { lines } from "../../support/lines.js";
 import { ai, human, result } from "../../support/make-messages.js";
 import { parentOf } from "../../support/plain-graph.js";

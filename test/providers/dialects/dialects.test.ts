@@ -11,7 +11,7 @@ import { type DialectName, InvalidSettingError, toModelInput, validateHistory } 
 import { REASONING_FIELD } from "../../../src/providers/contract/host-fields.js";
 import type { StatedRule } from "../../../src/providers/contract/rule.js";
 import { RULES } from "../../../src/providers/rules/rules.js";
-import { DIALECT_NAMES, dialectNamed } from "../../../src/providers/table/dialects.js";
+import { DIALECT_NAMES, dialectNamed } from "../../support/internals.js";
 
 /** A page on GitHub: an issue, a pull request, or a file. */
 const PAGE = /^[\w.-]+\/[\w.-]+\/(?:issues\/\d+|pull\/\d+|blob\/\S+)$/;

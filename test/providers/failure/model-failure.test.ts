@@ -1,13 +1,9 @@
 import { createServer } from "node:http";
 import { describe, expect, it } from "vitest";
 import { createAgentGraph, ModelError } from "../../../src/index.js";
-import {
-  addressOf,
-  providerTextOf,
-  toModelError,
-  toPlainError,
-} from "../../../src/providers/failure/model-failure.js";
+import { addressOf, providerTextOf, toPlainError } from "../../../src/providers/failure/model-failure.js";
 import { MADE_MODELS, makeModelAt } from "../../support/clients.js";
+import { toModelError } from "../../support/internals.js";
 import { listen } from "../../support/listen.js";
 import { hastenRetries } from "../../support/test-tools.js";
 import { user } from "../../support/thread.js";

@@ -1,6 +1,6 @@
 import { ChatOpenAI } from "@langchain/openai";
 import { describe, expect, it } from "vitest";
-import { createRedact } from "../../../src/providers/failure/redact.js";
+import { createRedact } from "../../support/internals.js";
 
 describe("a text is redacted of", () => {
   it.each([

@@ -9,11 +9,9 @@ import {
 } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { countTokens } from "../../../src/history/size.js";
-import { createSummary } from "../../../src/history/summary.js";
 import { toModelInput } from "../../../src/index.js";
-import { sizeOfInput } from "../../../src/providers/input/shorten.js";
 import { prepareModelInput } from "../../../src/providers/input/to-model-input.js";
+import { countTokens, createSummary, sizeOfInput } from "../../support/internals.js";
 import { aiOf, humanOf, stepOf, textOf, tokensOf, turnsOf } from "../../support/long-histories.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { strictViolations } from "../../support/strict-check.js";

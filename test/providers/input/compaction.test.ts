@@ -6,8 +6,7 @@ import { measureInput } from "../../../src/history/measure.js";
 import { isSummaryDue, planSummary } from "../../../src/history/plan-summary.js";
 import { explainInput, type ModelInputOptions, toModelInput } from "../../../src/index.js";
 import { compactedAt } from "../../../src/providers/contract/author.js";
-import { sizeOfInput } from "../../../src/providers/input/shorten.js";
-import { dialectNamed } from "../../../src/providers/table/dialects.js";
+import { dialectNamed, sizeOfInput } from "../../support/internals.js";
 import { policyOf, turnsOf } from "../../support/long-histories.js";
 import { system } from "../../support/make-messages.js";
 

@@ -1,15 +1,13 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { reduceMessages } from "../../../src/history/reducer/reduce-messages.js";
 import { sumTokens } from "../../../src/history/size.js";
-import { countTextTokens } from "../../../src/history/text-tokens.js";
 import { type DialectName, explainInput, toModelInput, validateHistory } from "../../../src/index.js";
 import { wordsOf } from "../../../src/providers/failure/own-words.js";
 import { namesKnownRule } from "../../../src/providers/failure/refusal.js";
 import { reasoningOf } from "../../../src/providers/host-fields/fields.js";
-import { DIALECTS } from "../../../src/providers/table/dialects.js";
 import { buildForeign, foreignHistories } from "../../support/dialect-arbitraries.js";
+import { countTextTokens, DIALECTS, reduceMessages } from "../../support/internals.js";
 import { snapshot } from "../../support/plain-messages.js";
 import { expectWarnings, OLD_PACKAGES, runs } from "../../support/test-tools.js";
 

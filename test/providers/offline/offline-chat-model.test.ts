@@ -14,9 +14,9 @@ import { QUESTIONS } from "../../../server/offline/questions.js";
 import {
   OfflineBadRequestError,
   type OfflineCallOptions,
-  OfflineChatModel,
 } from "../../../src/providers/offline/offline-chat-model.js";
 import { allOf } from "../../support/async.js";
+import { OfflineChatModel } from "../../support/internals.js";
 
 const NAMES = ["calculator", "weather", "save_note", "search_notes", "look"];
 const tools = NAMES.map((name) => tool(() => "", { name, description: name, schema: z.object({}) }));

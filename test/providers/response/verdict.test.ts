@@ -3,10 +3,10 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { describe, expect, it } from "vitest";
 import {
   type BrokenReason,
-  faultOf,
   finishReasonOf,
   hasLeakedMarkup,
 } from "../../../src/providers/response/verdict.js";
+import { faultOf } from "../../support/internals.js";
 import { rowsOf } from "../../support/test-tools.js";
 
 type Piece = Partial<ConstructorParameters<typeof AIMessageChunk>[0] & object> & { readonly info?: object };

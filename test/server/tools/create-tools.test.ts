@@ -3,7 +3,7 @@ import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
 import { expect, it } from "vitest";
 import { QUESTIONS } from "../../../server/offline/questions.js";
 import { createDeployTools } from "../../../server/tools/create-tools.js";
-import { OfflineChatModel } from "../../../src/providers/offline/offline-chat-model.js";
+import { OfflineChatModel } from "../../support/internals.js";
 
 it("lists the tools that the offline model knows", () => {
   expect(createDeployTools().map(({ name }) => name)).toEqual([

@@ -1,8 +1,8 @@
 import { InMemoryStore, MemorySaver } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { boundedSaver } from "../../../src/threads/saver/bounded-saver.js";
 import { boundedStore } from "../../../src/threads/stores.js";
+import { boundedSaver } from "../../support/internals.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

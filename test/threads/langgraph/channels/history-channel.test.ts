@@ -15,18 +15,20 @@ import {
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { messagesSchema } from "../../../../src/history/reducer/messages-schema.js";
-import { isKnownHistory } from "../../../../src/history/reducer/normalize-history.js";
 import { PairedMessagesDeltaValue, PairedMessagesValue } from "../../../../src/index.js";
 import {
   FoldChannel,
   HistoryChannel,
-  pairedMessagesDeltaReducer,
   probeChannel,
-  UPDATES_BETWEEN_SNAPSHOTS,
   withHistoryChannel,
   withValueUntilNextStep,
 } from "../../../../src/threads/langgraph/channels.js";
 import { allOf } from "../../../support/async.js";
+import {
+  isKnownHistory,
+  pairedMessagesDeltaReducer,
+  UPDATES_BETWEEN_SNAPSHOTS,
+} from "../../../support/internals.js";
 import { ai, human, messagesIn, result } from "../../../support/make-messages.js";
 import { outline } from "../../../support/plain-messages.js";
 import { inThread, user } from "../../../support/thread.js";

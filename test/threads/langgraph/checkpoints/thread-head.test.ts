@@ -19,11 +19,9 @@ import {
   writesByTask,
   writesOfCommand,
 } from "../../../../src/threads/langgraph/read-checkpoints.js";
-import { replaceMethods } from "../../../../src/threads/langgraph/replace-methods.js";
 import { threadHead } from "../../../../src/threads/langgraph/thread-head.js";
-import { boundedSaver } from "../../../../src/threads/saver/bounded-saver.js";
-import { RunSaver } from "../../../../src/threads/saver/run-saver.js";
 import { turns } from "../../../support/async.js";
+import { boundedSaver, RunSaver, replaceMethods } from "../../../support/internals.js";
 import { oneNode, parallelGraph } from "../../../support/plain-graph.js";
 import { DATABASE_URL, SAVERS } from "../../../support/savers.js";
 import { law } from "../../../support/test-tools.js";

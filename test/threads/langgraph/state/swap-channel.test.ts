@@ -10,7 +10,6 @@ import {
 } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { describe, expect, it } from "vitest";
-import { pinMessages } from "../../../../src/doctor/stored-json.js";
 import {
   compiledGraphOf,
   type ForeignGraph,
@@ -20,7 +19,7 @@ import {
   tolerantChannel,
   writeMessages,
 } from "../../../../src/threads/langgraph/swap-channel.js";
-import { RunSaver } from "../../../../src/threads/saver/run-saver.js";
+import { pinMessages, RunSaver } from "../../../support/internals.js";
 import { oneNode } from "../../../support/plain-graph.js";
 import { scripted } from "../../../support/scripted-model.js";
 import { inThread, user } from "../../../support/thread.js";
