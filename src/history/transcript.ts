@@ -60,8 +60,9 @@ export function renderTranscript(messages: readonly BaseMessage[], tokensPerPiec
 function splitText(text: string, tokens: number): string[] {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
-    const left = text.slice(start);
-    const part = takeStart(left, tokens) || left.slice(0, 1);
+    // One character more shows whether the last one is half of a pair.
+    const left = text.slice(start, start + longestWith(tokens) + 1);
+    const part = takeStart(left, tokens) || left.slice(0, isHighSurrogate(left, 0) ? 2 : 1);
     parts.push(part);
     start += part.length;
   }
@@ -113,11 +114,15 @@ function takeEnd(text: string, tokens: number): string {
 /** Few texts have more characters per token, and a part of those is enough. */
 const MOST_CHARACTERS_PER_TOKEN = 8;
 
+function longestWith(tokens: number): number {
+  return Math.max(Math.ceil(tokens), 1) * MOST_CHARACTERS_PER_TOKEN;
+}
+
 /** @param part Contract: returns a part of this length, or one character less, to keep a surrogate pair whole. */
 function longestPart(text: string, tokens: number, part: (text: string, length: number) => string): string {
   // Without half of a surrogate pair, a text can have one token more.
   const fits = (length: number) => countTextTokens(part(text, length)) <= tokens;
-  const longest = Math.min(text.length, Math.max(Math.ceil(tokens), 1) * MOST_CHARACTERS_PER_TOKEN);
+  const longest = Math.min(text.length, longestWith(tokens));
   if (fits(longest)) return part(text, longest);
   let [least, most] = [0, longest - 1];
   while (least < most) {
