@@ -267,8 +267,8 @@ export const SERVICE_SETTINGS = {
     default: "enqueue",
   },
   /**
-   * Whether a run picks up messages sent to its thread while it is running. The inbox is in the store. Each model request reads
-   * it once, and so does the end of a turn. Default: true.
+   * Whether a run picks up messages sent to its thread while it is running. The inbox is in the store. Each model
+   * request reads it once, and so does the end of a turn. Default: true.
    */
   steering: { ...flag, default: true, env: true },
   /**
