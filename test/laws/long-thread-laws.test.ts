@@ -42,7 +42,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 );
 const acts = fc.array(act, { maxLength: 14 });
 const policy = fc.record({
-  maxTokens: fc.integer({ min: 60, max: 700 }),
+  maxTokensBeforeSummary: fc.integer({ min: 60, max: 700 }),
   messagesToKeep: fc.integer({ min: 1, max: 8 }),
   promptTokens: fc.constant(countTokens(toModelInput([], { systemPrompt: PROMPT })[0] as BaseMessage)),
 });
@@ -127,7 +127,7 @@ describe("In any thread, with any budget", () => {
     const steps = [["c1", "c1", "c1"], ["c1"], ["c1", "c3", "c1"]].map((calls) => ({ calls, tokens: 1 }));
     const turn: Act = { kind: "turn", requestTokens: 5, answerTokens: 5, steps, isCutOff: false };
     const acts: Act[] = [turn, { kind: "remove", which: 8 }, { kind: "restore" }];
-    const story = [acts, "keep", { maxTokens: 60, messagesToKeep: 1, promptTokens: 7 }] as const;
+    const story = [acts, "keep", { maxTokensBeforeSummary: 60, messagesToKeep: 1, promptTokens: 7 }] as const;
     const { history } = await lead(story as Story, undefined, expectAllSaid);
     expect(outline(history)).toContain("s4 s4-result-1 s4-result-2");
   });
