@@ -8,7 +8,12 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { type AgentEvent, type AgentGraphOptions, createAgentGraph } from "../../src/index.js";
+import {
+  type AgentEvent,
+  type AgentGraphOptions,
+  chatMiddleware,
+  createAgentGraph,
+} from "../../src/index.js";
 import { tetherMiddleware } from "../../src/langchain.js";
 import { createLook } from "../support/chain-script.js";
 import { clientAt, openAIAt } from "../support/clients.js";
@@ -477,6 +482,29 @@ describe("The API that the refusal names", () => {
     expect((await thread.run(user("Hello!"))).error).toBeUndefined();
     expect((await thread.run(user("And now?"))).error).toBeUndefined();
     expect(paths).toEqual([has, has]);
+  });
+
+  it("is asked there by several first requests at once", async () => {
+    const { make, paths } = served("gpt-x-6", "responses", ONLY);
+    strict.failNext();
+    const model = make();
+    const agents = [graphOf(model), graphOf(model), graphOf(model)];
+    const runs = await Promise.all(agents.map((agent) => agent.send("Hello!")));
+    expect(runs.map(({ error }) => error)).toEqual([undefined, undefined, undefined]);
+    expect(paths.filter((path) => path === "responses")).toHaveLength(3);
+  });
+
+  it("is asked there also after a middleware has dropped what it said", async () => {
+    const { make, paths } = served("gpt-x-7", "responses", ONLY);
+    strict.failNext();
+    const insist = chatMiddleware(
+      async (_, next) => {
+        for (let attempt = 0; attempt < 5; attempt += 1) await next();
+      },
+      { retry: true },
+    );
+    expect((await graphOf(make(), { middleware: [insist] }).send("Hello!")).error).toBeUndefined();
+    expect(paths).toEqual(["chat/completions", ...Array.from({ length: 5 }, () => "responses")]);
   });
 
   it("is asked there no more if it accepts nothing there", async () => {

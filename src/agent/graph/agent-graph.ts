@@ -17,6 +17,7 @@ import {
   isCheckpointNamed,
   isSavedRun,
   isSubgraphRun,
+  withoutCheckpoint,
   withoutForgedKeys,
   withPlainCheckpoint,
 } from "../../threads/langgraph/run-host.js";
@@ -30,6 +31,7 @@ import {
   withoutWriteCheck,
 } from "../../threads/langgraph/wrappable-graph.js";
 import type { NoKeys } from "../../threads/own-state.js";
+import { isPassed } from "../../threads/saver/run-checkpoints.js";
 import { lockLost } from "../../threads/saver/thread-lock.js";
 import { boundedStore } from "../../threads/stores.js";
 import { checkMiddleware, sortMiddleware } from "../middleware/middleware.js";
@@ -249,10 +251,16 @@ export class AgentGraph<Own = NoKeys, Update = NoKeys, Context = NoKeys> extends
     const graph = this.copy();
     if (saver.checkpointer !== undefined) graph.checkpointer = saver.checkpointer;
     return inQueue(queued, this.#shared.plan.settings, async () => {
-      await admitted.assertOwnResults(() => graph.getState(config));
-      const start = isCheckpointNamed(config) ? await saver.checkpoints.read?.(config) : undefined;
-      const supersteps = start === undefined ? admitted.supersteps : await admitted.inOtherBranch(start);
-      return super.bulkUpdateState.call(graph, config, supersteps);
+      const { read } = saver.checkpoints;
+      const named = isCheckpointNamed(config) ? await read?.(config) : undefined;
+      const isOfRoot = !config.configurable?.["checkpoint_ns"];
+      const isLatest = named && read && isOfRoot && !(await isPassed(named, config, read));
+      // LangGraph takes over what finished tasks wrote only if no checkpoint is named, not even the latest one.
+      const target = isLatest ? withoutCheckpoint(config) : config;
+      await admitted.assertOwnResults(() => graph.getState(target));
+      const isBranch = named !== undefined && !isLatest;
+      const supersteps = isBranch ? await admitted.inOtherBranch(named) : admitted.supersteps;
+      return super.bulkUpdateState.call(graph, target, supersteps);
     });
   }
 

@@ -20,7 +20,7 @@ import {
   sentTasks,
   waitingInterrupts,
 } from "../../threads/langgraph/read-checkpoints.js";
-import type { RunCheckpoints } from "../../threads/saver/run-checkpoints.js";
+import { isPassed, type RunCheckpoints } from "../../threads/saver/run-checkpoints.js";
 import { asUnnamed, withoutMark } from "./approval-request.js";
 
 interface AnsweredThread {
@@ -43,7 +43,7 @@ interface Questions {
   /** The ids that it names although no such question is open. */
   readonly strange: readonly string[];
   /** Whether the thread has gone on since the checkpoint that the run begins on. */
-  readonly isPassed: boolean;
+  readonly hasPassed: boolean;
   /** Whether it may be meant for another question than the one that is open. */
   readonly isUnnamed: boolean;
 }
@@ -76,34 +76,31 @@ async function findQuestions(
   start: CheckpointTuple,
   { threadId, checkpointId, read }: AnsweredThread,
 ): Promise<Questions> {
-  const latest =
-    checkpointId === undefined
-      ? start
-      : await read?.({ configurable: { thread_id: threadId, checkpoint_ns: "" } });
-  const isPassed = latest !== undefined && latest.checkpoint.id !== start.checkpoint.id;
-  const interrupts = isPassed ? interruptsAt(start) : openQuestions(start);
+  const thread = { configurable: { thread_id: threadId, checkpoint_ns: "" } };
+  const hasPassed = checkpointId !== undefined && read !== undefined && (await isPassed(start, thread, read));
+  const interrupts = hasPassed ? interruptsAt(start) : openQuestions(start);
   const open = interrupts.map(idOfInterrupt);
   const named = questionsNamed(resume);
   const isUnnamed = checkpointId === undefined && named.length === 0 && interrupts.every(isApproval);
-  return { named, open, strange: named.filter((id) => !open.includes(id)), isPassed, isUnnamed };
+  return { named, open, strange: named.filter((id) => !open.includes(id)), hasPassed, isUnnamed };
 }
 
 /** @throws InvalidCommandError for an answer to questions that are open, but that this run cannot take. */
 function assertAnswerable(
   resume: unknown,
-  { named, open, isPassed }: Questions,
+  { named, open, hasPassed }: Questions,
   start: CheckpointTuple,
   { threadId, isServed }: AnsweredThread,
 ): void {
   const thread = `the thread \`${threadId}\``;
-  if (isPassed && !decidesAgain(resume, named, start, isServed))
+  if (hasPassed && !decidesAgain(resume, named, start, isServed))
     throw refuse(
       `answer a question that waits, but ${thread} has gone on since this one: it was answered before, or a message ` +
         "declined it. To decide otherwise in another branch, name the question by its id.",
     );
   const left = open.filter((id) => !named.includes(id));
   // What waits at a checkpoint that is not the latest would be seen by nobody.
-  if (isPassed && open.length > 1 && left.length > 0)
+  if (hasPassed && open.length > 1 && left.length > 0)
     throw refuse(
       `answer all questions of the checkpoint at once, because ${thread} has gone on from there. It lacks ` +
         `${listWithOr(left.map(quoted))}.`,

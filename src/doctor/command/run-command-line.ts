@@ -75,17 +75,23 @@ const isOfCommander = (error: unknown): error is CommanderError =>
 
 /** @throws CommanderError for a wrong command line, after commander has said what is wrong. */
 async function runCommand(args: readonly string[], io: CommandIo): Promise<ExitCode> {
+  // Written when commander has ended, because it does not wait for a writer, which can fail.
+  const output: string[] = [];
+  const errors: string[] = [];
   let code: ExitCode = EXIT.sound;
   const { version } = createRequire(import.meta.url)("langgraph-tether/package.json");
   const program = createProgram(version, io, (ended) => (code = ended), {
-    writeOut: (text) => void io.output.write(text),
-    writeErr: (text) => void io.errors.write(printable(withoutValues(text))),
+    writeOut: (text) => output.push(text),
+    writeErr: (text) => errors.push(text),
     outputError: (text, write) => write(oneError(text)),
   });
   try {
     await program.parseAsync(args, { from: "user" });
   } catch (error) {
     if (!isOfCommander(error) || error.exitCode !== 0) throw error;
+  } finally {
+    await io.output.write(output.join(""));
+    await io.errors.write(printable(withoutValues(errors.join(""))));
   }
   return code;
 }

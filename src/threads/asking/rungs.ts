@@ -8,7 +8,7 @@ import type { LangGraphRunnableConfig } from "@langchain/langgraph";
 import { isIdTaken } from "../../history/reducer/taken-ids.js";
 import { isUserMessage } from "../../history/summary.js";
 import type { DialectName } from "../../providers/contract/dialect-name.js";
-import { learnApi } from "../../providers/contract/openai-api.js";
+import { apiOf, learnApi } from "../../providers/contract/openai-api.js";
 import type { ModelIdentity } from "../../providers/contract/provider.js";
 import { describeFailure, isModelError, modelErrorIn } from "../../providers/failure/model-failure.js";
 import {
@@ -132,9 +132,15 @@ export async function askByRungs<Answer>(
   try {
     for (;;) {
       sent.push(input.messages);
+      const api = apiOf(innermost(model));
       try {
         const mark = markOf(input, form, request);
-        const response = await send(input.messages as BaseMessage[], mark, input);
+        // What the caller makes of a response does not change that its request was accepted.
+        const noted: MarkResponse = (response) => {
+          isAccepted = true;
+          return mark(response);
+        };
+        const response = await send(input.messages as BaseMessage[], noted, input);
         isAccepted = true;
         if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
         return response;
@@ -147,8 +153,10 @@ export async function askByRungs<Answer>(
         const refused = readRefusedContent(failure, input.messages, form.dialect);
         if (refused === undefined || !isOfContent(refused, request)) throw first.error;
         if (refused.kind === "other-api") {
-          forgetApi = learnApi(innermost(model), refused.api);
-          if (forgetApi === undefined) throw first.error;
+          // Another request can have learned it meanwhile.
+          const isKnown = apiOf(innermost(model)) === refused.api && api !== refused.api;
+          if (!isKnown) forgetApi = learnApi(innermost(model), refused.api);
+          if (!isKnown && forgetApi === undefined) throw first.error;
           further.made += 1;
           form = formFor(request);
           input = prepare(form);

@@ -121,7 +121,8 @@ export async function findLeftovers(
   // A run that is past `patch` ends the search, because it has looked itself.
   const goesOn = (checkpoint: CheckpointTuple) => isAddedBetweenRuns(checkpoint) || isBeforePatch(checkpoint);
   for await (const { step, left, lost } of walkLeftovers(run, goesOn)) {
-    const own = step.fate === "applied" ? { ...left, written: [], values: [], usage: NO_USAGE } : left;
+    // An update that names an earlier checkpoint takes nothing over. A result is never left out.
+    const own = step.fate === "applied" ? withResultsOnly(left) : left;
     const written = [...own.written, ...own.shown, ...lost];
     const whole = { ...own, written, usage: addUsage(own.usage, usageOf(lost)) };
     const hasMoreThanResults = written.some((message) => !isResult(message)) || isUsed(whole.usage);

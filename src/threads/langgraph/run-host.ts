@@ -65,10 +65,7 @@ export function withoutForgedKeys<Options extends Pick<RunnableConfig, "configur
  */
 export function withPlainCheckpoint<Options extends RunnableConfig>(options: Options): Options {
   const { checkpoint_ns: namespace, checkpoint_map: map, checkpoint_id: given } = { ...options.configurable };
-  if (given === null && !isSubgraphRun(options)) {
-    const { checkpoint_id: _, checkpoint_map: __, ...configurable } = { ...options.configurable };
-    return { ...options, configurable };
-  }
+  if (given === null && !isSubgraphRun(options)) return withoutCheckpoint(options);
   const isPlain = namespace === undefined && map === undefined && (given === undefined || Boolean(given));
   if (isPlain || isSubgraphRun(options)) return options;
   const isOfRoot = namespace === undefined || namespace === "";
@@ -76,6 +73,12 @@ export function withPlainCheckpoint<Options extends RunnableConfig>(options: Opt
   // LangGraph takes an empty id for none.
   const checkpoint_id = (isOfRoot && given) || mapped || undefined;
   return { ...options, configurable: { ...options.configurable, checkpoint_ns: "", checkpoint_id } };
+}
+
+/** Options that name no checkpoint. */
+export function withoutCheckpoint<Options extends RunnableConfig>(options: Options): Options {
+  const { checkpoint_id: _, checkpoint_map: __, ...configurable } = { ...options.configurable };
+  return { ...options, configurable };
 }
 
 /** Whether the client names the checkpoint to begin on. LangGraph takes an empty id for none. */

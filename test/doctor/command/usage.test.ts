@@ -163,6 +163,16 @@ it.each(["--version", "-v"])("%s prints the version of the package", async (opti
 });
 
 describe("--help", () => {
+  it("ends with the failure of its output", async () => {
+    const write = async (): Promise<never> => {
+      throw new Error("ENOSPC: no space left on device, write");
+    };
+    const output = { isTerminal: false, hasColours: false, write };
+    const { code, errors } = await run(["doctor", "--help"], { output });
+    expect(code).not.toBe(0);
+    expect(errors).toContain("ENOSPC");
+  });
+
   const names = Object.keys(COMMANDS);
 
   it.each([[], ...names.map((name) => [name])])("is printed by help %s too", async (...command) => {

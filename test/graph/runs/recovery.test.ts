@@ -97,11 +97,23 @@ describe("a run that is aborted", () => {
     expect(runs).toHaveLength(3);
   });
 
-  it("keeps a tool's result even if only a state update follows", async () => {
+  it.each([
+    ["of the thread", async () => config],
+    ["that names the latest checkpoint", async (graph: AgentGraph) => (await graph.getState(config)).config],
+  ] as const)("keeps a tool's result even if only a state update follows, %s", async (_, place) => {
     const { graph, pairedRun, abort } = createThread();
     await abort("call heedful and call fast");
-    await graph.updateState(config, user("by update"));
+    await graph.updateState(await place(graph as AgentGraph), user("by update"));
     expect(await pairedRun("hello")).toContain("tool: fast done -");
+  });
+
+  it("keeps a tool's result in a branch that an update begins on its checkpoint", async () => {
+    const { graph, pairedRun, abort } = createThread();
+    await abort("call heedful and call fast");
+    const { config: cancelled } = await graph.getState(config);
+    await pairedRun("hello");
+    await graph.updateState(cancelled, user("by update"));
+    expect(await pairedRun("hello again")).toContain("tool: fast done -");
   });
 
   it("runs no tool again when a Command updates it", async () => {
