@@ -193,3 +193,18 @@ it("A model that thinks is not forced to call a tool, because its provider refus
   expect(bodies.map((body) => body["tool_choice"])).toEqual([undefined, undefined]);
   expect(responses).toEqual([OSLO]);
 });
+
+it("tells the model of a text that is not JSON also where the client cannot parse it", async () => {
+  const text = "It is Oslo.";
+  replies = [{ text }, { text }, { text: JSON.stringify(OSLO) }];
+  const model = await clientOf("openai", strict);
+  const graph = createAgentGraph({ model, responseFormat: providerStrategy(City) });
+  const before = strict.requests.length;
+  const { structuredResponse } = await graph.invoke({ messages: "go" });
+  expect(structuredResponse).toEqual(OSLO);
+  expect(replies).toEqual([]);
+  const bodies = strict.requests.slice(before).map(({ body }) => JSON.stringify(body));
+  expect(bodies).toHaveLength(3);
+  expect(bodies[1]).toContain('"stream":true');
+  expect(bodies[2]).toContain("the text is not valid JSON");
+});

@@ -128,6 +128,13 @@ const FAULTS: Readonly<Record<string, () => Promise<boolean>>> = {
     const url = await answering(json(400, { detail: "It is too long." }));
     return !(await messageOf(openAIAt(url).invoke([HELLO]))).includes("too long");
   },
+  "A text that is not in the format of a structured response is lost": async () => {
+    const message = { role: "assistant", content: "It is Oslo." };
+    const choices = [{ index: 0, finish_reason: "stop", message }];
+    const url = await answering(json(200, { id: "1", object: "chat.completion", model: "gpt-5", choices }));
+    const response_format = { type: "json_schema" as const, json_schema: { name: "city", schema: {} } };
+    return (await messageOf(openAIAt(url).invoke([HELLO], { response_format }))).startsWith("SyntaxError");
+  },
   "Reasoning is not sent back": async () => {
     const message = new AIMessage({
       content: "",

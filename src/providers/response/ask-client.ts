@@ -24,7 +24,7 @@ import { readOverflow } from "../failure/overflow.js";
 import { wordsOf } from "../failure/own-words.js";
 import { PROVIDERS } from "../table/providers.js";
 import type { ClientStream, FailedAttempt, StreamIds } from "./client-stream.js";
-import type { Manner } from "./manner.js";
+import { isUnparsed, type Manner } from "./manner.js";
 import {
   type BrokenReason,
   type FinishHabit,
@@ -191,7 +191,8 @@ export async function askWhole(request: GuardedRequest): Promise<Received> {
     if (isEmptyResponse(error)) return judge(undefined, request);
     if (isFailedSample(error, wordsOf(error, messages)))
       return { reason: "sampling-failed", usage: undefined, cause: error };
-    const isBroken = isLost(error) && !isRefusal(error);
+    const isOfManner = isUnparsed(error, options) && mayStream(model);
+    const isBroken = isLost(error) && !isRefusal(error) && !isOfManner;
     if (options.signal?.aborted || isAbortError(error) || !isBroken) throw error;
     return { reason: "transport-error", usage: undefined, cause: error };
   } finally {

@@ -23,7 +23,7 @@ import {
   type WholeResponse,
 } from "./ask-client.js";
 import { ClientStream, tellRetries } from "./client-stream.js";
-import { type Manner, mayBeOfManner, noteAnswered, onlyManner } from "./manner.js";
+import { isUnparsed, type Manner, mayBeOfManner, noteAnswered, onlyManner } from "./manner.js";
 import { BROKEN_REASONS, type BrokenReason, finishKindOf, LASTING_REASONS, withheldIn } from "./verdict.js";
 
 interface GuardedResponse extends Told {
@@ -87,7 +87,7 @@ async function askEitherWay(
     options.signal?.aborted !== true &&
     error !== client.failure &&
     !isPrivateAccess(error) &&
-    mayBeOfManner(error, manner, messages);
+    (mayBeOfManner(error, manner, messages) || (manner === "whole" && isUnparsed(error, options)));
   const askIn = (manner: Manner, shown: ClientStream, isFinal: (error: unknown) => boolean) =>
     tellRetries(model, { onRetry: guard.onRetry, isFinal }, () =>
       manner === "streamed" ? askStreaming(request, shown) : askWhole(request),

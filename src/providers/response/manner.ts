@@ -4,6 +4,7 @@
  */
 
 import type { BaseMessage } from "@langchain/core/messages";
+import { isError } from "../../shared/is-error.js";
 import { madeOnce } from "../../shared/values.js";
 import {
   addressOf,
@@ -36,6 +37,16 @@ export function mayBeOfManner(error: unknown, manner: Manner, sent: readonly Bas
   const status = statusOf(error);
   const isRefused = status === undefined ? !isLost(error) && !isUnreachable(error) : concernsMessages(status);
   return isRefused && wordsOf(error, sent).say(ABOUT_STREAMS);
+}
+
+/**
+ * Whether a client could not parse a response in a format, and has thrown its text away. OpenAI's client parses what
+ * arrives in one piece, up to `openai` 6.49 at least, and passes a stream on as it is.
+ */
+export function isUnparsed(error: unknown, options: object): boolean {
+  return (
+    isError(error) && error.name === "SyntaxError" && Reflect.get(options, "response_format") !== undefined
+  );
 }
 
 /** Words of who cannot do it otherwise. Others can speak of streams by chance. */
