@@ -22,11 +22,18 @@ export function apiOf(client: object): OpenAIApi | undefined {
 /**
  * Asks the client's model with this API from now on. A model is believed to have only one at most.
  *
- * @returns What takes this back, if no request is accepted there. Undefined if the client has only one API, or uses this
- * one already.
+ * @param asked What was known when the request was made that was refused. Another request can have learned it meanwhile.
+ * @returns What takes this back, if no request is accepted there. Undefined if the client has only one API, or had used
+ * this one already.
  */
-export function learnApi(client: object, api: OpenAIApi): (() => void) | undefined {
-  if (!hasBothApis(client) || apiOf(client) !== undefined) return undefined;
+export function learnApi(
+  client: object,
+  api: OpenAIApi,
+  asked: OpenAIApi | undefined,
+): (() => void) | undefined {
+  if (!hasBothApis(client)) return undefined;
+  const learned = apiOf(client);
+  if (learned !== undefined) return learned === api && asked !== api ? () => {} : undefined;
   const isResponses: unknown = Reflect.apply(Reflect.get(client, "_useResponsesApi"), client, []);
   if (isResponses === (api === "responses")) return undefined;
   const [oldest] = known.keys();

@@ -127,21 +127,21 @@ export async function askByRungs<Answer>(
   let first: { readonly error: unknown } | undefined;
   let doubt = form.doubt;
   const overflows: Overflows = { latest: undefined, size: Number.POSITIVE_INFINITY };
-  let isAccepted = false;
+  /** Takes back what no accepted request has shown. */
   let forgetApi: (() => void) | undefined;
   try {
     for (;;) {
       sent.push(input.messages);
-      const api = apiOf(innermost(model));
+      const known = apiOf(innermost(model));
       try {
         const mark = markOf(input, form, request);
         // What the caller makes of a response does not change that its request was accepted.
         const noted: MarkResponse = (response) => {
-          isAccepted = true;
+          forgetApi = undefined;
           return mark(response);
         };
         const response = await send(input.messages as BaseMessage[], noted, input);
-        isAccepted = true;
+        forgetApi = undefined;
         if (overflows.latest !== undefined) learnWindow(model, overflows.latest, overflows.size);
         return response;
       } catch (error) {
@@ -153,10 +153,8 @@ export async function askByRungs<Answer>(
         const refused = readRefusedContent(failure, input.messages, form.dialect);
         if (refused === undefined || !isOfContent(refused, request)) throw first.error;
         if (refused.kind === "other-api") {
-          // Another request can have learned it meanwhile.
-          const isKnown = apiOf(innermost(model)) === refused.api && api !== refused.api;
-          if (!isKnown) forgetApi = learnApi(innermost(model), refused.api);
-          if (!isKnown && forgetApi === undefined) throw first.error;
+          forgetApi = learnApi(innermost(model), refused.api, known);
+          if (forgetApi === undefined) throw first.error;
           further.made += 1;
           form = formFor(request);
           input = prepare(form);
@@ -178,7 +176,7 @@ export async function askByRungs<Answer>(
       }
     }
   } finally {
-    if (!isAccepted) forgetApi?.();
+    forgetApi?.();
   }
 }
 
